@@ -381,7 +381,20 @@ class Predictor(Agent):
     @property
     def value_(self) -> NDArray[np.float64]:
         """Learned state values, shape (n_states,)."""
-        return self.memory_.value
+        return self.value()
+
+    def value(self, observations: ArrayLike | None = None) -> NDArray[np.float64]:
+        """State values, shape (n,), of ids (n,); by default of all.
+
+        Raises
+        ------
+        NotLearned
+            Before the first `learn`.
+        ParameterError
+            If an observation is not one of the space.
+        """
+        known: NDArray[np.float64] = self.memory_.value
+        return known if observations is None else known[self.rows_of(observations)]
 
     @property
     def visits_(self) -> NDArray[np.int64]:

@@ -114,11 +114,6 @@ class StateValueAgent(FeatureAgent, Predictor):
         return super().weights_[:, STATE]
 
     @property
-    def value_(self) -> NDArray[np.float64]:
-        """Learned state values, shape (n_states,)."""
-        return self.value()
-
-    @property
     def visits_(self) -> NDArray[np.int64]:
         """How often each state was left, shape (n_states,); only of a table."""
         if self.uses_features:
@@ -137,10 +132,7 @@ class StateValueAgent(FeatureAgent, Predictor):
         """
         if self.uses_features:
             return self.values_of(observations)[:, STATE]
-        known: NDArray[np.float64] = self.memory_.value
-        if observations is None:
-            return known
-        return known[self.rows_of(observations)]
+        return super().value(observations)
 
     def policy(self) -> NDArray[np.float64]:
         """Policy that is evaluated, shape (n_states, n_actions): probabilities, 0 at ends; of features, of all ids."""

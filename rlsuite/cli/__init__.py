@@ -8,20 +8,49 @@ import argparse
 import os
 import sys
 import threading
+import traceback
 import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from rlsuite import __version__, errors
 from rlsuite.cli import checking, demo, experiments, filtering, listing, solving, training
+from rlsuite.cli.options import two_agents
 from rlsuite.cli.output import complain, note, show_warning
 from rlsuite.synonyms import FORMER_NAMES, in_dashes, nearest
 
 COMMANDS = (demo, listing, training, experiments, checking, solving, filtering)
 """Modules of commands, in the order in which help lists them."""
 
+INSTEAD = {
+    "list": "'rlsuite envs' lists the environments, 'rlsuite agents' the agents",
+    "compare": "agents are compared by an experiment file: rlsuite run FILE.toml (docs/experiments.md)",
+    "sweep": "list the agents with their parameters in an experiment file: rlsuite run FILE.toml (docs/experiments.md)",
+    "tune": "list the agents with their parameters in an experiment file: rlsuite run FILE.toml (docs/experiments.md)",
+    "learn": "rlsuite train AGENT ENV",
+    "fit": "rlsuite train AGENT ENV",
+    "plan": "rlsuite solve ENV",
+    "test": "'rlsuite check ENV' checks an environment; of an agent, rlsuite.testing.check_agent(agent) in Python",
+    "render": "rlsuite train AGENT ENV --gif FILE.gif",
+    "evaluate": "rlsuite train AGENT ENV prints the value of the learned greedy policy; --evaluate-every N in between",
+    "help": "rlsuite --help, and rlsuite COMMAND --help",
+}
+"""Commands that other programs have, and what to type here."""
+
+FLAGS_INSTEAD = {
+    "--map": "keywords of the environment are written --env map=...",
+    "--value-map": "'rlsuite solve ENV --plot FILE.png' draws the optimal values; of an agent that --save has saved, "
+    "rlsuite.plotting.value_map(env, q=rlsuite.load(FILE).q_) in Python does",
+    "--render": "--gif FILE.gif draws an episode of the learned greedy policy",
+    "--parallel": "--workers N",
+}
+"""Flags that are often looked for, and what to type."""
+
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 """Exit codes besides 0: a check that failed or a closed pipe, a user's error, Ctrl-C."""
+
+
+DEBUG = "--debug"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -51,6 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     2
     """
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    debugs = DEBUG in given
+    given = [word for word in given if word != DEBUG] or ["--help"]
     parser, commands = _parser()
     with warnings.catch_warnings():
         warnings.showwarning = show_warning
@@ -61,12 +92,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except SystemExit as done:  # argparse exits after --help, --version and what it cannot read
             return int(done.code or 0)
         except errors.RlsuiteError as error:
+            if debugs:
+                traceback.print_exc()
             complain(str(error))
             return _leave(MISUSED)
         except BrokenPipeError:  # the program that reads our output has ended, as in `rlsuite envs | head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return FAILED
         except OSError as error:
+            if debugs:
+                traceback.print_exc()
             complain(f"{error.filename or 'the operating system'}: {error.strerror or error}")
             return MISUSED
         except KeyboardInterrupt as stop:
@@ -96,6 +131,8 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     commands: Any = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
     for module in COMMANDS:
         module.add(commands)
+    for one in (parser, *commands.choices.values()):  # for the help; `main` looks for it, wherever it stands
+        one.add_argument(DEBUG, action="store_true", help="print the traceback of an error, too")
     return parser, commands.choices
 
 
@@ -120,7 +157,9 @@ def _parse(
     parser: argparse.ArgumentParser, commands: dict[str, argparse.ArgumentParser], given: list[str]
 ) -> argparse.Namespace:
     if given and not given[0].startswith("-") and given[0] not in commands:
-        raise errors.ParameterError(errors.unknown("command", given[0], commands))
+        instead = INSTEAD.get(given[0])
+        unknown = errors.unknown("command", given[0], commands)
+        raise errors.ParameterError(unknown if instead is None else f"there is no command {given[0]!r}: {instead}")
     if given[0] in commands:
         given = _with_present_flags(given, _flags(commands[given[0]]))
     chosen, extra = parser.parse_known_args(given)
@@ -128,13 +167,26 @@ def _parse(
         # argparse stops collecting them at the first flag, and takes -1,2 for a flag
         chosen.words, extra = [*chosen.words, *extra], []
     if extra:
-        flag = extra[0].partition("=")[0]
-        near = nearest(flag, _flags(commands[chosen.command]))
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        what = "flag" if flag.startswith("-") else "argument"
-        raise errors.ParameterError(f"unknown {what} {flag!r}{hint} (see 'rlsuite {chosen.command} --help')")
+        raise errors.ParameterError(_unknown(extra[0], chosen, _flags(commands[chosen.command])))
     chosen.typed = given
     return chosen
+
+
+def _unknown(word: str, chosen: argparse.Namespace, flags: list[str]) -> str:
+    """Sentence about a word of the command line that no argument takes."""
+    flag = word.partition("=")[0]
+    see = f" (see 'rlsuite {chosen.command} --help')"
+    if not flag.startswith("-"):
+        if chosen.command == "train" and (two := two_agents(chosen.agent_name, chosen.environment, word)):
+            return two
+        return f"unknown argument {flag!r}{see}"
+    if flag in FLAGS_INSTEAD and flag not in flags:
+        return f"unknown flag {flag!r}: {FLAGS_INSTEAD[flag]}{see}"
+    near = nearest(flag, flags)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    if not near and "--env" in flags:
+        hint = f"; a keyword of the environment is written --env {flag.lstrip('-').replace('-', '_')}=VALUE"
+    return f"unknown flag {flag!r}{hint}{see}"
 
 
 def _flags(parser: argparse.ArgumentParser) -> list[str]:

@@ -1,14 +1,13 @@
 """``rlsuite demo``: run and draw the experiments of the installed packages of environments."""
 
 import argparse
-import os
 import time
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rlsuite.cli.experiments import check_figures, draw
-from rlsuite.cli.options import Commands, add_json_flag, import_packages, whole_number
+from rlsuite.cli.options import Commands, add_json_flag, add_workers_flag, import_packages, workers_of
 from rlsuite.cli.output import note, print_json
 from rlsuite.errors import FileError
 
@@ -30,7 +29,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--output", default="runs/demo", metavar="FOLDER", help="folder for all results (default runs/demo)"
     )
-    parser.add_argument("--workers", type=whole_number, metavar="N", help="threads (default: all cores)")
+    add_workers_flag(parser, "threads that take turns")
     add_json_flag(parser)
     parser.set_defaults(run=run)
 
@@ -62,7 +61,7 @@ def run(chosen: argparse.Namespace) -> int:
         check_figures(experiment.figures)
         folder = target / experiment.name
         known = (folder / "run.json").exists()
-        results = experiment.run(folder, workers=chosen.workers or os.cpu_count() or 1, progress=True)
+        results = experiment.run(folder, workers=workers_of(chosen), progress=True)
         if known:
             note(f"{folder} exists already: its finished cells were not learned again, only drawn")
         rows += compare(results)

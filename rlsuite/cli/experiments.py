@@ -1,7 +1,6 @@
 """``rlsuite run`` and ``rlsuite plot``: experiments in TOML files, and figures of their results."""
 
 import argparse
-import os
 import signal
 import threading
 import warnings
@@ -10,7 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rlsuite.cli.options import Commands, add_json_flag, command, import_packages, whole_number
+from rlsuite.cli.options import (
+    Commands,
+    add_json_flag,
+    add_workers_flag,
+    command,
+    import_packages,
+    whole_number,
+    workers_of,
+)
 from rlsuite.cli.output import note, print_json
 from rlsuite.errors import FailedRunsWarning, FileError, ParameterError, unknown
 
@@ -32,7 +39,7 @@ def add(commands: Commands) -> None:
     run.add_argument("--output", metavar="FOLDER", help="results folder (default: beside the file, without .toml)")
     run.add_argument("--seeds", type=whole_number, metavar="N", help="number of seeds, instead of that in the file")
     run.add_argument("--loop", metavar="LOOP", help="auto, compiled or stepwise; does not change the results")
-    run.add_argument("--workers", type=whole_number, metavar="N", help="threads (default: all cores)")
+    add_workers_flag(run, "threads that take turns, so that 1 is as fast")
     run.add_argument("--retry", action="store_true", help="learn again what failed before")
     run.add_argument("--fail-fast", action="store_true", help="stop at the first part that fails")
     run.add_argument("--dry-run", action="store_true", help="print what would be done")
@@ -67,11 +74,10 @@ def run_experiment(chosen: argparse.Namespace) -> int:
     folder = Path(chosen.output) if chosen.output else Path(chosen.file).with_suffix("")
     if chosen.dry_run:
         return _plan(experiment, folder, chosen.json)
-    n_workers = chosen.workers or os.cpu_count() or 1
     with _ending_signals(), warnings.catch_warnings():
         warnings.simplefilter("ignore", FailedRunsWarning)  # the failures are listed at the end
         results = experiment.run(
-            folder, workers=n_workers, retry=chosen.retry, fail_fast=chosen.fail_fast, progress=True
+            folder, workers=workers_of(chosen), retry=chosen.retry, fail_fast=chosen.fail_fast, progress=True
         )
     rows = compare(results)
     failures = list(failed_before(experiment.cells(), folder).values())
@@ -79,11 +85,13 @@ def run_experiment(chosen: argparse.Namespace) -> int:
         listed = [failure._asdict() for failure in failures]
         print_json({"folder": str(folder), "rows": [row._asdict() for row in rows], "failures": listed})
         return 1 if failures else 0
-    print(table(rows))
+    if rows:
+        print(table(rows))
     if failures:
         note(failure_table(failures))
+    plot = f"\nnext: {command('plot', str(folder))}" if rows else ""
     again = f"\nagain what failed: {command('run', chosen.file, '--retry')}" if failures else ""
-    note(f"results: {folder}\nnext: {command('plot', str(folder))}{again}")
+    note(f"results: {folder}{plot}{again}")
     return 1 if failures else 0
 
 
@@ -116,9 +124,11 @@ def plot_results(chosen: argparse.Namespace) -> int:
     """Draw figures of results."""
     from rlsuite.experiments import load_results
     from rlsuite.experiments.folder import read_run
+    from rlsuite.training.failures import failure_table
 
     folder = Path(chosen.folder)
     results = load_results(folder)
+    failures = [failure for agents in results.values() for one in agents for failure in one.failures]
     asked: list[str] = chosen.figures.split(",") if chosen.figures else []
     check_figures(asked)
     names: list[str] = asked or read_run(folder)["config"].get("figures", [])
@@ -133,6 +143,8 @@ def plot_results(chosen: argparse.Namespace) -> int:
         return 0
     for path in written:
         print(path)
+    if failures:
+        note(failure_table(failures))
     for reason in skipped:
         note(f"left out: {reason}")
     return 0

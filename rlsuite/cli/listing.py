@@ -2,13 +2,26 @@
 
 import argparse
 import inspect
-from typing import TYPE_CHECKING, Any
+import re
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from rlsuite.cli.options import Commands, Keywords, add_json_flag, import_packages
+from rlsuite.cli.options import Commands, add_json_flag, import_packages
 from rlsuite.cli.output import Facts, columns, print_json
+from rlsuite.errors import ParameterError
+from rlsuite.synonyms import in_dashes
 
 if TYPE_CHECKING:
     from rlsuite.environments.facts import EnvironmentFacts
+
+T = TypeVar("T")
+
+FIRST_GROUPS = ("rlsuite.agents.control", "rlsuite.agents.model_based", "rlsuite.agents.bandits")
+"""Packages of agents that are listed before all others."""
+
+SOURCE = re.compile(r" \((?=[^)]*\d\d|S&B|lecture notes)(?:[^()]|\([^()]*\))*\)")
+"""The source of an algorithm, at the end of its first line."""
 
 
 def add(commands: Commands) -> None:
@@ -21,17 +34,23 @@ def add(commands: Commands) -> None:
         allow_abbrev=False,
     )
     envs.add_argument("environment", nargs="?", metavar="ENV", help="show this one: keywords, sizes, time limit")
+    _add_search_flag(envs)
     add_json_flag(envs)
     envs.set_defaults(run=run_envs)
     agents = commands.add_parser(
         "agents",
         help="list the agents, or show one",
-        description="List the agents with their parameters and defaults.",
+        description="List the agents, a line each, or show one with its parameters and defaults.",
         allow_abbrev=False,
     )
     agents.add_argument("agent_name", nargs="?", metavar="AGENT", help="show this one: its whole documentation")
+    _add_search_flag(agents)
     add_json_flag(agents)
     agents.set_defaults(run=run_agents)
+
+
+def _add_search_flag(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--search", metavar="WORDS", help="list only those whose name or description has these words")
 
 
 def run_envs(chosen: argparse.Namespace) -> int:
@@ -43,7 +62,8 @@ def run_envs(chosen: argparse.Namespace) -> int:
     from rlsuite.environments.finding import find_env
 
     envs = [facts_of(find_env(env_id)) for env_id in listed_ids()]
-    found = [_listed(env) for env in envs if env.has_table or env.dynamics is not None]
+    listed = [_listed(env) for env in envs if env.has_table or env.dynamics is not None]
+    found = _matching(chosen.search, [(f"{one['id']} {one['about']}", one) for one in listed], "environment")
     if chosen.json:
         print_json(found)
         return 0
@@ -59,23 +79,51 @@ def run_envs(chosen: argparse.Namespace) -> int:
 
 def run_agents(chosen: argparse.Namespace) -> int:
     """List agents, or show one."""
-    from rlsuite.core.described import describe
+    from rlsuite.core.described import describe, parameters
     from rlsuite.experiments.lookup import find_agent_class
     from rlsuite.registry import agent_classes
 
     if chosen.agent_name:
         kind = find_agent_class(chosen.agent_name)
-        print_json(describe(kind())) if chosen.json else print(f"{kind.__name__}\n\n{inspect.getdoc(kind)}")
+        if chosen.json:
+            print_json(describe(kind()))
+            return 0
+        defaults = [(name, repr(value)) for name, value in parameters(kind()).items()]
+        print(f"{kind.__name__}\n\n{inspect.getdoc(kind)}\n")
+        print(columns([("parameter", "default"), *defaults], indent=""))
+        print(f"next: rlsuite train {in_dashes(kind.__name__)} ENV")
         return 0
-    classes = dict(sorted(agent_classes().items()))
+    classes = [kind for _, kind in sorted(agent_classes().items())]
+    texts = [(f"{in_dashes(kind.__name__)} {kind.__name__} {_first_line(kind)}", kind) for kind in classes]
+    classes = _matching(chosen.search, texts, "agent")
     if chosen.json:
-        print_json([{"about": _first_line(kind), **describe(kind())} for kind in classes.values()])
+        print_json([{"about": _first_line(kind), **describe(kind())} for kind in classes])
         return 0
-    for name, kind in classes.items():
-        print(f"{name}: {_first_line(kind)}")
-        print(columns([("", f"{field} = {value!r}") for field, value in _defaults(kind).items()], indent="  "))
-    print("next: rlsuite agents AGENT, rlsuite train AGENT ENV")
+    width = max(len(kind.__name__) for kind in classes)
+    groups = {_group(kind): [one for one in classes if _group(one) == _group(kind)] for kind in classes}
+    for group in sorted(groups, key=lambda name: ([*FIRST_GROUPS, name].index(name), name)):
+        print(_first_line(sys.modules[group]) or group)
+        print(columns([(kind.__name__.ljust(width), SOURCE.sub("", _first_line(kind))) for kind in groups[group]]))
+    print("next: rlsuite agents AGENT (its parameters), rlsuite train AGENT ENV")
     return 0
+
+
+def _group(kind: type) -> str:
+    """The package of rlsuite that an agent is in; of an agent of the user's, its module."""
+    package, _, _ = kind.__module__.rpartition(".")
+    return package if package.startswith("rlsuite.") else kind.__module__
+
+
+def _matching(search: str | None, texts: Iterable[tuple[str, T]], what: str) -> list[T]:
+    """Those whose text has all the words that are searched for; raises if there is none."""
+    words = (search or "").casefold().split()
+    found = [one for text, one in texts if all(word in text.casefold() for word in words)]
+    if not found:
+        raise ParameterError(
+            f"--search {search!r}: no {what} has these words in its name or description; use fewer or shorter words, "
+            f"or 'rlsuite {what}s' for all"
+        )
+    return found
 
 
 def listed_ids() -> list[str]:
@@ -162,13 +210,8 @@ def _size(space: Any) -> int | str:
     return f"{int(space.low.size)} numbers" if hasattr(space, "low") else str(space)
 
 
-def _defaults(kind: type) -> Keywords:
-    from rlsuite.core.described import parameters
-
-    return parameters(kind())
-
-
-def _first_line(kind: type[Any]) -> str:
-    """The first line of a docstring that is not a heading."""
+def _first_line(kind: Any) -> str:
+    """The first line of the docstring of a class or a module that is not a heading."""
     lines = (line.strip() for line in (inspect.getdoc(kind) or "").splitlines())
-    return next((line for line in lines if line and not line.startswith("#")), "").removeprefix(f"{kind.__name__}: ")
+    first = next((line for line in lines if line and not line.startswith("#")), "").removeprefix(f"{kind.__name__}: ")
+    return first[:1].upper() + first[1:]

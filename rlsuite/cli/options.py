@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from rlsuite.errors import ParameterError, RlsuiteWarning, unknown
+from rlsuite.errors import ParameterError, RlsuiteError, RlsuiteWarning, unknown
 from rlsuite.synonyms import in_dashes
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Commands(Protocol):
 class TakesFlags(Protocol):
     """A parser of ``argparse``, or a group of its arguments."""
 
-    def add_argument(self, *flags: str, action: str, help: str) -> object:
+    def add_argument(self, *flags: str, **how: Any) -> object:
         """Add a flag."""
         ...
 
@@ -78,6 +78,25 @@ def add_time_limit_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-episode-steps", type=whole_number, metavar="N", help="truncate every episode after this many steps"
     )
+
+
+def add_workers_flag(parser: TakesFlags, stepped: str) -> None:
+    """The number of cores; `stepped` says what they are where the environment is stepped."""
+    parser.add_argument(
+        "--workers",
+        type=whole_number,
+        metavar="N",
+        help=f"cores to use (default all): threads in the compiled loop; where the environment is stepped, {stepped}",
+    )
+
+
+def workers_of(chosen: argparse.Namespace) -> int:
+    """How many cores to use: those that this process may use, unless a number was typed."""
+    if chosen.workers is not None:
+        return chosen.workers
+    from joblib import cpu_count
+
+    return cpu_count()
 
 
 def env_keywords_of(chosen: argparse.Namespace) -> Keywords:
@@ -236,6 +255,25 @@ def agent_of(chosen: argparse.Namespace) -> "Agent":
     if given:
         plain["exploration"] = _exploration(given)
     return build_agent({**plain, **keywords("--agent", chosen.agent)})
+
+
+def two_agents(first: str, second: str, environment: str) -> str:
+    """How two agents are compared, if these are two and an environment; else an empty string."""
+    from rlsuite.experiments.lookup import find_agent_class
+
+    try:
+        for name in (first, second):
+            find_agent_class(name)
+    except RlsuiteError:
+        return ""
+    lines = (
+        "steps = 10_000",
+        "seeds = 30",
+        f'environments = [{{id = "{environment}"}}]',
+        f'agents = [{{name = "{first}"}}, {{name = "{second}"}}]',
+    )
+    write = shlex.join(["printf", r"%s\n", *lines])
+    return f"train takes one agent; two are compared by an experiment: {write} > two.toml && rlsuite run two.toml"
 
 
 def import_packages() -> None:

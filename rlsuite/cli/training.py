@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +15,12 @@ from rlsuite.cli.options import (
     add_env_flags,
     add_json_flag,
     add_time_limit_flag,
+    add_workers_flag,
     agent_of,
     env_keywords_of,
     import_packages,
     whole_number,
+    workers_of,
 )
 from rlsuite.cli.outcome import report
 from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable
@@ -58,7 +59,7 @@ def add(commands: Commands) -> None:
     seeds = parser.add_mutually_exclusive_group()
     seeds.add_argument("--seed", type=whole_number, metavar="N", help="one run with this seed; drawn if not given")
     seeds.add_argument("--seeds", type=whole_number, metavar="N", help="this many runs, with the seeds 0, 1, ...")
-    parser.add_argument("--workers", type=whole_number, metavar="N", help="threads for many seeds (default: all cores)")
+    add_workers_flag(parser, "processes, which are started for much work and used while they make it faster")
     parser.add_argument("--fail-fast", action="store_true", help="stop at the first of many runs that fails")
     add_time_limit_flag(parser)
     parser.add_argument(
@@ -107,7 +108,10 @@ def run(chosen: argparse.Namespace) -> int:
     except Exception as error:  # whatever the user's environment or agent raises
         from rlsuite.training.failures import in_words, where_raised
 
-        raise LearningError(f"the environment or the agent raised {in_words(error)} ({where_raised(error)})") from error
+        where = f" ({where_raised(error)})" if where_raised(error) else ""
+        raise LearningError(
+            f"the environment or the agent raised {in_words(error)}{where}; --debug prints the traceback"
+        ) from error
     report(chosen, agent, results, _write(chosen, agent, results, shown))
     return 1 if results.failures else 0
 
@@ -218,7 +222,7 @@ def _many_seeds(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywor
         env,
         **_length(chosen, agent, env),
         seeds=chosen.seeds,
-        workers=chosen.workers or os.cpu_count() or 1,
+        workers=workers_of(chosen),
         loop=chosen.loop,
         tabulate=chosen.tabulate,
         regret=chosen.regret,

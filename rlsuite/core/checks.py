@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,10 +57,54 @@ def whole_number(name: str, value: object, at_least: int = 1) -> int:
     100
     """
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
-        raise ParameterError(f"{name}={value!r} is not a whole number")
+        meant = _meant(cast("object", value))
+        raise ParameterError(f"{name}={value!r} is not a whole number{'' if meant is None else f': write {meant}'}")
     if int(value) < at_least:
         raise ParameterError(f"{name}={value!r} is less than {at_least}")
     return int(value)
+
+
+def whole_amount(name: str, value: object, at_least: int = 1) -> int:
+    """Return `value`, a number of steps or the like, as `whole_number` does; 1e4 is 10,000 here.
+
+    Raises
+    ------
+    ParameterError
+        If `value` is not a whole number, or smaller.
+
+    Examples
+    --------
+    >>> whole_amount("steps", 1e4)
+    10000
+    """
+    return whole_number(name, int(value) if isinstance(value, float) and value.is_integer() else value, at_least)
+
+
+def worker_number(workers: object) -> int:
+    """Return `workers` as an int of at least 1.
+
+    Raises
+    ------
+    ParameterError
+        If it is something else.
+
+    Examples
+    --------
+    >>> worker_number(2)
+    2
+    """
+    if workers is None or workers == -1:
+        raise ParameterError(f"workers={workers} is not a number of cores: write workers=os.cpu_count() for all")
+    return whole_number("workers", workers)
+
+
+def _meant(value: object) -> int | None:
+    """The whole number that was probably meant by what is none; None if there is no such."""
+    try:
+        number = float(value) if isinstance(value, str | float) else math.nan
+    except ValueError:
+        return None
+    return int(number) if number.is_integer() else None
 
 
 def finite_number(name: str, value: object) -> float:
@@ -203,12 +247,11 @@ def seed_list(seeds: int | Sequence[int]) -> list[int]:
     [0, 1, 2]
     """
     if isinstance(seeds, str) or not isinstance(seeds, Sequence):
-        return list(range(whole_number("seeds", seeds, at_least=1)))
+        return list(range(whole_amount("seeds", seeds)))
     chosen = list(seeds)
     if not chosen:
         raise ParameterError("seeds=[] must be a number of seeds, at least 1, or a list of seeds")
-    for index, seed in enumerate(chosen):
-        whole_number(f"seeds[{index}]", seed, at_least=0)
+    chosen = [whole_number(f"seeds[{index}]", seed, at_least=0) for index, seed in enumerate(chosen)]
     if len(set(chosen)) != len(chosen):
         raise ParameterError(f"seeds={seeds!r} has one seed twice: runs with the same seed are not replicates")
     return chosen

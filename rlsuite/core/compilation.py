@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar, c
 import numpy as np
 
 from rlsuite.core.checks import is_tuple
+from rlsuite.core.compiling_clock import preparing
 from rlsuite.core.fingerprints import fingerprint_of, fingerprint_of_module, names_used_by
 from rlsuite.core.interrupts import uninterrupted
 from rlsuite.errors import CompilationError
@@ -151,7 +152,7 @@ class Compiled(Generic[Arguments, Result]):
 
     @functools.cached_property
     def _machine_code(self) -> "MachineCode":
-        with uninterrupted():
+        with uninterrupted(), preparing():
             from rlsuite.core.machine_code import MachineCode  # imports numba
 
         source = cast(python_types.FunctionType, self.function)

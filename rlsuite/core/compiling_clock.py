@@ -3,7 +3,8 @@
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -23,9 +24,22 @@ class Listener(Protocol):
 
 
 compiling: list[Listener] = []
-"""Who is told when numba compiles a function."""
+"""Who is told when numba compiles a function. `rlsuite.core.machine_code` tells these, and the following."""
 getting_ready: list[Listener] = []
-"""Who is told when numba compiles, or loads what was compiled before. `rlsuite.core.machine_code` tells both."""
+"""Who is told when numba is imported, compiles, or loads what was compiled before."""
+
+
+@contextmanager
+def preparing() -> Generator[None]:
+    """Tell the listeners of `getting_ready` that what is done inside makes ready."""
+    told = [*getting_ready]
+    for listener in told:
+        listener.on_start()
+    try:
+        yield
+    finally:
+        for listener in told:
+            listener.on_end()
 
 
 class _Preparation:
@@ -129,6 +143,11 @@ class CompilingClock(Clock):
 class CompilingTime:
     """How long numba compiles in this thread; used as a context manager.
 
+    Parameters
+    ----------
+    loading : bool
+        Whether the time counts, too, in which numba is imported, and loads what was compiled before.
+
     Attributes
     ----------
     seconds : float
@@ -142,20 +161,21 @@ class CompilingTime:
     0.0
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, loading: bool = False) -> None:
         self.seconds = 0.0
+        self._told_by = getting_ready if loading else compiling
         self._thread = threading.get_ident()
         self._depth = 0
         self._begun = 0.0
 
     def __enter__(self) -> Self:
-        compiling.append(self)
+        self._told_by.append(self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        compiling.remove(self)
+        self._told_by.remove(self)
 
     def on_start(self) -> None:
         """Compiling one function may start that of another."""

@@ -91,12 +91,17 @@ def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Ans
     """
     names = _names(function)
     needed = _needed(function) if names is None else []
+    places = _places(function)
 
     @wraps(function)
     def checked(*args: Given.args, **given: Given.kwargs) -> Answer:
         what = f"{function.__name__}()"
         rename_former(given, names or ())
         _check(what, given, names)
+        absent = [name for name in places[len(args) :] if name not in given]
+        if absent:
+            on_class = f"; on a class, make an object first: Class().{what}" if places[0] == "self" else ""
+            raise CallError(f"{what} needs {' and '.join(absent)}{on_class}")
         missing = [name for name in needed if name not in given]
         if missing:  # an unknown keyword is one of the environment, unless it resembles a missing one
             _check(what, {name: value for name, value in given.items() if nearest(name, missing)}, missing)
@@ -164,6 +169,13 @@ def _names(function: Callable[..., object]) -> list[str] | None:
     if any(one.kind is one.VAR_KEYWORD for one in parameters):
         return None
     return [one.name for one in parameters if one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)]
+
+
+def _places(function: Callable[..., object]) -> list[str]:
+    """Return the parameters without a default that may be given by position."""
+    parameters = inspect.signature(function).parameters.values()
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [one.name for one in parameters if one.kind in kinds and one.default is one.empty]
 
 
 def _needed(function: Callable[..., object]) -> list[str]:

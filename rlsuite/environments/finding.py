@@ -15,9 +15,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import whole_amount
 from rlsuite.core.interrupts import uninterrupted
-from rlsuite.errors import EnvironmentNotFound, FileError, ParameterError, RlsuiteError, unknown
+from rlsuite.errors import EnvironmentNotFound, FileError, ParameterError, RlsuiteError, UnsuitableEnvironment, unknown
 
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
@@ -68,6 +68,7 @@ def find_env(spec: str | EnvSpec | Env, **kwargs: object) -> Env:
         from gymnasium.envs.registration import EnvSpec
 
     if isinstance(spec, gymnasium.Env):
+        _check_spaces(spec)
         if kwargs:
             raise ParameterError(
                 f"{_keywords(kwargs)} cannot be given to an environment that is already made: give its id instead"
@@ -76,9 +77,7 @@ def find_env(spec: str | EnvSpec | Env, **kwargs: object) -> Env:
     if isinstance(spec, EnvSpec):
         return _make(spec, spec.id, kwargs)
     if not isinstance(cast("object", spec), str):
-        raise ParameterError(
-            f"{spec!r} is not an environment: give an id, 'module:Id', 'file.py:Class' or an instance of gymnasium.Env"
-        )
+        raise ParameterError(_no_env(spec))
     place, name = parts_of(spec)
     try:
         module = module_of(place) if place else None
@@ -87,6 +86,28 @@ def find_env(spec: str | EnvSpec | Env, **kwargs: object) -> Env:
     if module is not None and place.endswith(".py"):
         return _env_of_file(spec, place, name, module, kwargs)
     return _make(_registered_id(spec, place, name), spec, kwargs)
+
+
+def _no_env(found: object) -> str:
+    """Sentence about what was given in the place of an environment."""
+    import gymnasium
+
+    if inspect.isclass(found) and issubclass(found, gymnasium.Env):
+        return f"{found.__name__} is a class of environments: write {found.__name__}() to make one"
+    if callable(getattr(found, "learn", None)):
+        return f"{type(found).__name__}(...) is an agent, in the place of the environment: write agent.learn(env, ...)"
+    return f"{found!r} is not an environment: give an id, 'module:Id', 'file.py:Class' or an instance of gymnasium.Env"
+
+
+def _check_spaces(env: Env) -> Env:
+    """Return the environment, unless its author forgot one of the two spaces."""
+    for name, given in (("observation_space", "observations"), ("action_space", "actions")):
+        if getattr(env, name, None) is None:
+            raise UnsuitableEnvironment(
+                f"{type(env.unwrapped).__name__} has no {name}: write self.{name} = gymnasium.spaces.Discrete(n) in "
+                f"its __init__, for n {given}"
+            )
+    return env
 
 
 def packages() -> dict[str, str]:
@@ -165,7 +186,7 @@ def _env_of_file(spec: str, place: str, name: str, module: ModuleType, kwargs: M
         own = {key: value for key, value in kwargs.items() if key != "max_episode_steps"}
         if own.keys() == kwargs.keys() or "max_episode_steps" in _parameters(env_class):
             return _built(lambda: env_class(**kwargs), lambda: env_class, spec, kwargs)
-        limit = whole_number("max_episode_steps", kwargs["max_episode_steps"])
+        limit = whole_amount("max_episode_steps", kwargs["max_episode_steps"])
         return gymnasium.wrappers.TimeLimit(_built(lambda: env_class(**own), lambda: env_class, spec, own), limit)
     listed = ", ".join(classes) or "none"
     if not name:
@@ -269,7 +290,7 @@ def _built(build: Callable[[], Env], creator: Callable[[], object], spec: str, k
     from gymnasium import error
 
     try:
-        return build()
+        return _check_spaces(build())
     except (RlsuiteError, Warning):
         raise
     except error.Error as cause:

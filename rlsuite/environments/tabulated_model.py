@@ -17,7 +17,7 @@ import numpy as np
 
 from rlsuite import errors
 from rlsuite.core.aliases import Env, Observation, Space
-from rlsuite.core.checks import fraction, is_array, is_dict, is_tuple, positive_number, whole_number
+from rlsuite.core.checks import fraction, is_array, is_dict, is_tuple, positive_number, whole_amount
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, facts_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.forms.form import Wish
@@ -138,7 +138,7 @@ def tabulate(
     """
     fraction("gamma", gamma)
     positive_number("deadline", deadline)
-    whole_number("max_states", max_states, at_least=1)
+    max_states = whole_amount("max_states", max_states)
     made = find_env(env, **kwargs)
     try:
         facts = facts_of(made)

@@ -7,7 +7,7 @@ from typing import cast
 
 from rlsuite import errors
 from rlsuite.agents import Agent
-from rlsuite.core.checks import seed_list, whole_number
+from rlsuite.core.checks import seed_list, whole_amount
 from rlsuite.core.described import Plain, describe
 from rlsuite.core.keywords import SaysWhatToWrite
 from rlsuite.core.narrowing import is_list, is_mapping
@@ -40,7 +40,8 @@ class EnvironmentEntry(SaysWhatToWrite):
 
     def __post_init__(self) -> None:
         if self.max_episode_steps is not None:
-            whole_number("max_episode_steps", self.max_episode_steps, at_least=1)
+            limit = whole_amount("max_episode_steps", self.max_episode_steps)
+            object.__setattr__(self, "max_episode_steps", limit)
         _set_label(self, self.id)
 
     @property
@@ -93,7 +94,9 @@ class Settings(SaysWhatToWrite):
 
     def __post_init__(self) -> None:
         Budget.of(self.steps, self.episodes, self.evaluate_every, self.record_every)
-        if not isinstance(cast("object", self.seeds), int | list | tuple):
+        for name, value in self.timing.items():  # 1e4 is 10,000
+            object.__setattr__(self, name, int(value))
+        if not isinstance(cast("object", self.seeds), int | float | list | tuple):
             raise ParameterError(f"seeds={self.seeds!r} must be a number of seeds, or a list of seeds")
         seed_list(self.seeds)
         if self.loop not in LOOPS:

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Self
 
 from rlsuite import errors
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import rename_former, says_what_to_write, takes_former_names
 from rlsuite.core.narrowing import is_list
 from rlsuite.errors import FileError, ParameterError, RlsuiteError
@@ -232,7 +232,7 @@ def _environment(table: Table, where: str) -> EnvironmentEntry:
         id=_text(table, "id", f"{where}."),
         label=_text(table, "label", f"{where}.", ""),
         parameters=_inner_table(table, "parameters", f"{where}."),
-        max_episode_steps=None if limit is None else whole_number(f"{where}.max_episode_steps", limit),
+        max_episode_steps=None if limit is None else whole_amount(f"{where}.max_episode_steps", limit),
     )
 
 

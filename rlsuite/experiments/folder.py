@@ -14,7 +14,8 @@ from typing import Any, cast
 
 from rlsuite.core.checks import seed_list
 from rlsuite.errors import FileError, ParameterError
-from rlsuite.experiments.store import read_cell
+from rlsuite.experiments.store import read_cell, read_failure
+from rlsuite.training.failures import Failure, failure_table
 from rlsuite.training.results import Results
 
 FORMAT = "rlsuite run 1"
@@ -119,23 +120,32 @@ def load_results(folder: str | os.PathLike[str]) -> dict[str, list[Results]]:
     Returns
     -------
     dict
-        Label of the environment -> one `Results` per agent, in the order of the experiment.
+        Label of the environment -> one `Results` per agent, in the order of the experiment, with its failures.
 
     Raises
     ------
     FileError
-        If the folder holds no results, or a file in it is damaged; the message names it.
+        If the folder holds no results, or a file in it is damaged; the message names it. If all runs failed, it says
+        why.
     """
     top = Path(folder)
     config = read_run(top)["config"]
     found: dict[str, list[Results]] = {}
+    failures: list[Failure] = []
     for environment in labels(config, "environments"):
         for agent in labels(config, "agents"):
             parent = top / slug(environment) / slug(agent)
             places = [parent / seed_folder(seed) for seed in config["seeds"]]
             records = [read_cell(place) for place in places if place.is_dir()]
+            failed = [failure for place in places if (failure := read_failure(place)) is not None]
+            failures += failed
             if records:
-                found.setdefault(environment, []).append(Results(agent, environment, records))
+                found.setdefault(environment, []).append(Results(agent, environment, records, tuple(failed)))
+    if not found and failures:
+        raise FileError(
+            f"{folder} holds no finished cell: {failure_table(failures)}\nMend this, and run the experiment again with "
+            "retry=True (--retry)"
+        )
     if not found:
         raise FileError(f"{folder} holds no finished cell yet; run the experiment again to continue it")
     return found

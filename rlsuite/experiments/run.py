@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from rlsuite.agents import Agent
 from rlsuite.agents.schedules import EPISODES, STEPS
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import worker_number
 from rlsuite.core.compiling_clock import Compiling
 from rlsuite.core.keywords import as_taken_by
 from rlsuite.environments.facts import action_space_of
@@ -198,7 +198,7 @@ def run(
     experiment: Settings, folder: Path, *, workers: int, retry: bool, fail_fast: bool, progress: bool
 ) -> dict[str, list[Results]]:
     """Learn what ``folder`` does not hold yet; `Experiment.run` documents it."""
-    whole_number("workers", workers, at_least=1)
+    worker_number(workers)
     cells = cells_of(experiment)
     with writing(folder) as aside:
         records = finished(cells, folder)

@@ -114,11 +114,11 @@ def write_failure(folder: Path, spec: Table, failure: Failure, aside: Path) -> N
         raise FileError(f"cannot write {file}: {error.strerror}") from error
 
 
-def read_failure(folder: Path, spec: Table) -> Failure | None:
-    """Read why a cell failed; None if it has not, or did so with another spec. A damaged file is none."""
+def read_failure(folder: Path, spec: Table | None = None) -> Failure | None:
+    """Read why a cell failed; None if it has not, or did so with another spec than a given one, or if it is damaged."""
     try:
         content = json.loads(_failure_file(folder).read_text(encoding="utf-8"))
-        if content["format"] != FAILURE_FORMAT or with_present_names(content["spec"]) != spec:
+        if content["format"] != FAILURE_FORMAT or spec not in (None, with_present_names(content["spec"])):
             return None
         failure = Failure(**content["failure"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):

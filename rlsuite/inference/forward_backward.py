@@ -13,7 +13,7 @@ from typing import Generic, NamedTuple, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.threads import at_the_same_time
 from rlsuite.errors import ModelError
@@ -373,7 +373,7 @@ def predict_ahead(
     """
     data = sequences(model.emission, z, lengths)
     rows = filtered(Workspace(model, data)).rows
-    return data.split(propagate(model, rows, whole_number("steps", steps, at_least=0)))
+    return data.split(propagate(model, rows, whole_amount("steps", steps, at_least=0)))
 
 
 def propagate(model: HMMParameters, beliefs: FloatArray, steps: int) -> FloatArray:
@@ -476,7 +476,7 @@ class OnlineFilter:
     @says_what_to_write
     def predict_ahead(self, steps: int) -> FloatArray:
         """Return Pr[x_{t+steps} = k | z_0..z_t]: (K,) float64; before the first observation, from the start on."""
-        return propagate(self.model, self.belief[None], whole_number("steps", steps, at_least=0))[0]
+        return propagate(self.model, self.belief[None], whole_amount("steps", steps, at_least=0))[0]
 
     def __repr__(self) -> str:
         known = np.array2string(self.belief, precision=3, threshold=6)

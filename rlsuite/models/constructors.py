@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from numpy.typing import ArrayLike
 
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import validation
 from rlsuite.models.aliases import SparseLike
@@ -300,7 +300,7 @@ class Constructors(MdpFields):
         >>> mdp.state_labels, mdp.action_labels, mdp.P[mdp.index_of("2")][1]
         (('0', '1', '2', '3'), ('-1', '1'), [(1.0, 3, -1.0, True)])
         """
-        limit = whole_number("max_states", max_states)
+        limit = whole_amount("max_states", max_states)
         found = explore(transitions, start, actions=actions, reward=reward, terminal=terminal, max_states=limit)
         rows = found.rows
         return cls.from_rows(

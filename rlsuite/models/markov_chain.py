@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import row_checks, validation
@@ -247,7 +247,7 @@ class MarkovChain:
         p = validation.start_distribution(start, np.ones(self.n_states, dtype=np.bool_))
         validation.shape("start", p, (self.n_states,))
         validation.distribution("start", p)
-        for _ in range(whole_number("steps", steps, at_least=0)):
+        for _ in range(whole_amount("steps", steps, at_least=0)):
             p = self._matrix.T @ p
         return p
 

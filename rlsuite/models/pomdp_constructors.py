@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
 from rlsuite.models import validation
@@ -168,7 +168,7 @@ class PomdpConstructors(PomdpFields):
         if reward is not None and observed_reward is not None:
             raise ParameterError("reward and observed_reward are both given; give one of them")
         paid = reward if observed_reward is None else fold_function(observe, observed_reward)
-        limit = whole_number("max_states", max_states)
+        limit = whole_amount("max_states", max_states)
         found = explore(transitions, start, actions=actions, reward=paid, terminal=terminal, max_states=limit)
         seen = observed(observe, found, observations)
         rows = found.rows

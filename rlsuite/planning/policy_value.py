@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.core.checks import fraction, whole_number
+from rlsuite.core.checks import fraction, whole_amount
 from rlsuite.core.keywords import SaysWhatToWrite
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, POMDP, validation
@@ -87,7 +87,7 @@ class PolicyEvaluator(SaysWhatToWrite):
     def __init__(self, model: MDP | POMDP, gamma: float | None = None, *, horizon: int | None = None) -> None:
         mdp = model.mdp if isinstance(model, POMDP) else model
         self.gamma = mdp.gamma if gamma is None else fraction("gamma", gamma)
-        self.horizon = None if horizon is None else whole_number("horizon", horizon)
+        self.horizon = None if horizon is None else whole_amount("horizon", horizon)
         if self.gamma == 1.0 and self.horizon is None:
             raise ParameterError(
                 "gamma is 1: the value of a policy whose episodes do not end may be infinite. Pass gamma < 1, or "

@@ -136,7 +136,7 @@ def solve(
     max_iterations : int, optional
         Limit on the iterations of an iterative method; each method has its own default.
     horizon : int, optional
-        Number of steps, for methods that plan for a finite number of them.
+        Number of steps, for methods that plan for a finite number of them; by default one of these is chosen then.
     deadline : float, optional
         Number of seconds after which a method returns the best solution found so far. The clock stands still while
         numba compiles, and while it loads compiled code from its cache: the first run of all takes longer
@@ -190,6 +190,8 @@ def solve(
     >>> plan.method, round(plan.lower_bound, 9), round(plan.upper_bound, 9), plan.act([0.5, 0.5])
     ('incremental_pruning', 1.81, 1.81, 0)
     """
+    if method == "auto" and horizon is not None and _kind(model) is MDP:
+        method = "backward_induction"
     function = _method(model, method)
     named = {
         "tol": tol,
@@ -213,8 +215,10 @@ def _kind(model: object) -> type:
     for kind in PACKAGES:
         if isinstance(model, kind) or model is kind:
             return kind
+    env = repr(model) if isinstance(model, str) else "env"
     raise ParameterError(
-        f"{model!r} is neither an MDP nor a POMDP; build one first, for instance with MDP.from_env(..., gamma=0.99)"
+        f"{model!r} is neither an MDP nor a POMDP; of an environment, write solve(MDP.from_env({env}, gamma=0.99)), "
+        "or tabulate(...) in the place of MDP.from_env if it has no table"
     )
 
 

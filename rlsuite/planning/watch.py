@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlsuite.core.checks import finite_number, positive_number, whole_number
+from rlsuite.core.checks import finite_number, positive_number, whole_amount
 from rlsuite.core.compiling_clock import CompilingClock
 from rlsuite.errors import ParameterError
 from rlsuite.models.aliases import FloatArray, IndexArray
@@ -115,7 +115,7 @@ class Watch(CompilingClock):
         self.relative = default if rtol is None else _not_negative(rtol)
         self.size = 0.0
         self._rtol_told = rtol is not None
-        self.max_iterations = None if max_iterations is None else whole_number("max_iterations", max_iterations)
+        self.max_iterations = None if max_iterations is None else whole_amount("max_iterations", max_iterations)
         self.iterations = 0
         self.stopped = ""
         self._record: list[tuple[int, float, float]] = []

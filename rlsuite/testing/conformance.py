@@ -12,7 +12,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from rlsuite.agents.schedules import EPISODES, STEPS
 from rlsuite.agents.storage import load
 from rlsuite.core.declared import Array, how_to_declare
 from rlsuite.core.described import describe
-from rlsuite.errors import ConformanceError, LearningError, RewardWarning, RlsuiteError
+from rlsuite.errors import ConformanceError, LearningError, ParameterError, RewardWarning, RlsuiteError
 from rlsuite.registry import build_agent
 from rlsuite.testing import problems
 from rlsuite.training.learned import declared_arrays, learned_arrays
@@ -85,6 +85,9 @@ def check_agent(agent: Agent) -> None:
     >>> from rlsuite.testing import check_agent
     >>> check_agent(rl.Sarsa(exploration=rl.EpsilonGreedy(0.2)))
     """
+    if not isinstance(cast("object", agent), Agent):
+        hint = f": write check_agent({agent.__name__}())" if isinstance(agent, type) else ""
+        raise ParameterError(f"check_agent takes an agent, and {agent!r} is none{hint}")
     for check in agent_checks().values():
         check(agent)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 from rlsuite import errors
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import whole_amount
 from rlsuite.training.results import TimeUnit
 
 LoopChoice = Literal["auto", "compiled", "stepwise"]
@@ -55,11 +55,11 @@ class Budget:
         if (steps is None) == (episodes is None):
             raise errors.ParameterError(f"give either steps= or episodes=, got {steps=} and {episodes=}")
         unit: TimeUnit = "steps" if episodes is None else "episodes"
-        amount = whole_number(unit, steps if episodes is None else episodes, at_least=1)
+        amount = whole_amount(unit, steps if episodes is None else episodes)
         if evaluate_every is not None:
-            whole_number("evaluate_every", evaluate_every, at_least=1)
+            evaluate_every = whole_amount("evaluate_every", evaluate_every)
         if record_every is not None:
-            whole_number("record_every", record_every, at_least=1)
+            record_every = whole_amount("record_every", record_every)
         if tabulate not in (None, True, False) or type(tabulate) is int:
             raise errors.ParameterError(
                 f"{tabulate=} is not one of True (make a table by asking step, or fail), False (never), and None "

@@ -1,7 +1,9 @@
 """Many seeds in an environment that has to be stepped: other processes help, because Python steps in one thread only.
 
 This process learns, too, seed after seed. While it does so it looks how long that will take, and starts the others only
-where they will be ready before all is over. Which process a seed is learned in changes no byte of its record.
+where they will be ready before all is over. Once they learn, it measures whether all together are faster than it was
+alone: cores that are busy, or that a container does not really have, help nobody. Where they are not, it goes on alone.
+Which process a seed is learned in changes no byte of its record.
 """
 
 import _thread
@@ -24,8 +26,11 @@ from rlsuite.core.compiling_clock import Compiling
 from rlsuite.training.failures import FailedRun
 from rlsuite.training.results import Record
 
-WORTH_IT = 2.0
-"""Seconds of work that must be left for processes to be started: each takes more than a second until it learns."""
+WORTH_IT = 6.0
+"""Seconds of work that must be left for processes to be started: each takes one to three seconds until it learns."""
+
+FASTER = 1.2
+"""How many times as fast as this process alone all must be together; else the other processes get no more seeds."""
 
 LOOK_EVERY = 0.25
 """Seconds between two looks at how much is left."""
@@ -47,6 +52,8 @@ class _Outcome(NamedTuple):
 
     runs: list[Record | FailedRun]
     """One for each seed; fewer if one failed, and the others are not wanted then."""
+    seconds: float
+    """How long the last of them took: an earlier one may have waited for machine code."""
     warned: list[tuple[type[Warning], str]]
 
 
@@ -104,6 +111,9 @@ class Seeds:
         self._pool: Any = None  # joblib has no type annotations
         self._payload = b""
         self._seconds = 0.0  # of one run, as far as it is known
+        self._alone = 0.0  # the same, of a whole run of this process by itself; 0 if there was none
+        self._together = (0.0, 0.0)  # the same of this process, and of another, while all learn
+        self._helping = False  # whether another process has learned
         self._begun: float | None = None  # the run of this process
         self._over = False
         self._can_be_ended = (
@@ -144,6 +154,7 @@ class Seeds:
             except IndexError:  # another process was faster
                 return
             self._begun = began = time.perf_counter()
+            helped = self._helping
             try:
                 run = self.run(self.seeds[number])
             finally:
@@ -154,9 +165,15 @@ class Seeds:
                 if isinstance(run, FailedRun):
                     self._ended = self._ended or self.ends(run)
                 else:
-                    seconds = time.perf_counter() - began - run.compiling_seconds
-                    self._seconds = min(seconds, self._seconds or seconds)
+                    self._time(time.perf_counter() - began - run.compiling_seconds, helped)
             self._say()
+
+    def _time(self, seconds: float, helped: bool) -> None:
+        """Note how long a run of this process took, which had help from its beginning or not."""
+        if helped:
+            self._together = (seconds, self._together[1])
+        elif not self._helping:
+            self._seconds = self._alone = min(seconds, self._alone or seconds)
 
     def _wait(self) -> None:
         """Wait for the other processes; what they could not do is done here."""
@@ -214,9 +231,16 @@ class Seeds:
             self._warned.setdefault((errors.OneProcessWarning, " ".join(what.split())), False)
             self._changed.notify_all()
 
+    def _pays(self) -> bool:
+        """Whether all processes together are faster than this one was alone; yes as long as that is not known."""
+        own, other = self._together
+        if 0.0 in (self._alone, own, other):
+            return True
+        return self._alone * (1.0 / own + self.n_helpers / other) >= FASTER
+
     def _send(self) -> None:
-        """Send some seeds to the other processes; with the condition held."""
-        if self._over or self._ended:
+        """Send some seeds to the other processes, if they help; with the condition held."""
+        if self._over or self._ended or not self._pays():
             return
         fair = len(self._waiting) // (4 * (self.n_helpers + 1))
         size = max(1, min(int(BATCH_SECONDS / max(self._seconds, 1e-6)), fair))
@@ -258,6 +282,7 @@ class Seeds:
 
     def _note(self, outcome: _Outcome, batch: list[int]) -> None:
         self._runs.update(zip(batch, outcome.runs, strict=False))
+        self._helping, self._together = True, (self._together[0], outcome.seconds)
         if outcome.runs:
             self.done(len(outcome.runs))
         for warned in outcome.warned:
@@ -333,11 +358,13 @@ def _serve(payload: bytes, seeds: Sequence[int], ends: Callable[[FailedRun], boo
             return Unreadable(f"{type(error).__name__}: {error}")
     run = _read[payload]
     runs: list[Record | FailedRun] = []
+    began = time.perf_counter()
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         for seed in seeds:
+            began = time.perf_counter()
             runs.append(one := run(seed))
             if isinstance(one, FailedRun) and ends(one):
                 break
     warned = list(dict.fromkeys((one.category, str(one.message)) for one in said))
-    return _Outcome(runs, warned)
+    return _Outcome(runs, time.perf_counter() - began, warned)

@@ -13,6 +13,7 @@ from tqdm import tqdm
 from rlsuite import errors
 from rlsuite.core.aliases import Env, Observation, Space
 from rlsuite.core.checks import whole_number
+from rlsuite.core.compiling_clock import CompilingTime
 from rlsuite.environments.facts import NO_LIMIT, action_space_of, facts_of
 from rlsuite.environments.forms import Wish, form_of
 from rlsuite.environments.forms.stepwise import NOT_ASKED_FOR, Stepwise
@@ -240,8 +241,9 @@ class Run:
                 most = CHUNK if keeping is None else keeping.steps_at_once()
                 began, steps = time.perf_counter(), int(place[ALL_STEPS])
                 signals.in_step = True
-                outcome = self.engine.advance(clock, marks[notes.reached : ahead], most)
-                notes.seconds += time.perf_counter() - began
+                with CompilingTime(loading=True) as preparing:  # a run begins in Python, and compiles on the way
+                    outcome = self.engine.advance(clock, marks[notes.reached : ahead], most)
+                notes.seconds += time.perf_counter() - began - preparing.seconds
                 notes.add(outcome)
                 signals.in_step = False
                 if outcome.error is not None:

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from rlsuite import errors
 from rlsuite.core.aliases import Env, Info
-from rlsuite.core.checks import seed_list, whole_number
+from rlsuite.core.checks import seed_list, worker_number
 from rlsuite.core.compiling_clock import CompilingTime
 from rlsuite.core.keywords import as_taken_by, says_what_to_write
 from rlsuite.environments.facts import name_of
@@ -67,8 +67,8 @@ def train(
     workers : int
         How many cores to use; the results do not depend on it. They are threads for the compiled loop, and processes
         where the environment has to be stepped: this one, and others, which are started if there are some seconds of
-        work for them. An environment or agent that cannot be sent to a process is learned in this one, and a warning
-        says so.
+        work for them, and get no more seeds if all together are not faster than this one alone. An environment or agent
+        that cannot be sent to a process is learned in this one, and a warning says so.
     loop, tabulate, evaluate_every, record_every
         As for `Agent.learn`. A network has no compiled loop.
     regret : bool
@@ -117,7 +117,7 @@ def train(
     if not isinstance(env, str):
         find_env(env)  # which says what an environment is
     chosen = seed_list(seeds)
-    whole_number("workers", workers, at_least=1)
+    worker_number(workers)
     optima = Optima() if regret else None
     options: dict[str, Any] = {
         "steps": steps,
@@ -233,6 +233,20 @@ def _step_of(learner: "Agent") -> int | None:
     return None if steps is None else steps + 1
 
 
+def _no_agent(found: object) -> str:
+    """Sentence about what was given in the place of an agent."""
+    if isinstance(found, type) and hasattr(found, "learn"):
+        return f"{found.__name__} is a class of agents: write {found.__name__}() to make one"
+    if isinstance(found, list | tuple):
+        return (
+            "train takes one agent: write results = [rlsuite.train(agent, env, ...) for agent in agents], and then "
+            "rlsuite.experiments.compare({'env': results}) for a table"
+        )
+    return (
+        f"{found!r} is not an agent that learns step by step from an environment; give one such as rlsuite.QLearning()"
+    )
+
+
 def _own_options(agent: object, loop: LoopChoice, tabulate: bool | None, optima: Optima | None) -> dict[str, Any]:
     """Return what `learn` takes beside the options of every agent."""
     learn = getattr(agent, "learn", None)
@@ -241,10 +255,7 @@ def _own_options(agent: object, loop: LoopChoice, tabulate: bool | None, optima:
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values()):
         return options
     if not {"env", "steps", "episodes", "seed"} <= taken.keys() or isinstance(agent, type):
-        raise errors.ParameterError(
-            f"{agent!r} is not an agent that learns step by step from an environment; give one such as "
-            "rlsuite.QLearning()"
-        )
+        raise errors.ParameterError(_no_agent(agent))
     if loop == "compiled" and "loop" not in taken:
         raise errors.ParameterError(f"loop='compiled': {type(agent).__name__} has no compiled loop; leave it at 'auto'")
     if tabulate and "tabulate" not in taken:

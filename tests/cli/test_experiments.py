@@ -147,3 +147,42 @@ def test_bad_files_end_with_exit_code_2(rlsuite, small, tmp_path):
         "(choices: exploration, features, gamma, initial_value, learning_rate)\n"
     )
     assert list(tmp_path.iterdir()) == [small]
+
+
+BROKEN = """
+import gymnasium
+
+
+class Broken(gymnasium.Env):
+    observation_space = action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.bad = seed is not None and seed % MODULUS == 0
+        return 0, {}
+
+    def step(self, action):
+        if self.bad:
+            raise KeyError("door")
+        return 0, 0.0, True, False, {}
+"""
+
+
+@pytest.mark.parametrize("modulus", [1, 2])
+def test_failures_are_named_where_figures_are_asked_for(rlsuite, small, tmp_path, modulus):
+    (tmp_path / "broken.py").write_text(BROKEN.replace("MODULUS", str(modulus)))
+    small.write_text(SMALL.replace("rlsuite/GridGoal-v0", "broken.py:Broken").replace("seeds = 3", "seeds = 4"))
+    ran = rlsuite("run", "small.toml")
+    assert ran.code == 1
+    done = rlsuite("plot", "small")
+    failed = ("QLearning in grid, seed ", ", step 1: KeyError: 'door'", f"{tmp_path / 'broken.py'}, line 15")
+    assert all(part in done.err for part in failed)
+    if modulus == 1:  # all have failed
+        assert "next: " not in ran.err
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith("rlsuite: error: small holds no finished cell: 4 runs failed: ")
+        assert done.err.endswith(" Mend this, and run the experiment again with retry=True (--retry)\n")
+    else:
+        assert "next: rlsuite plot small" in ran.err
+        assert done.code == 0
+        assert done.out.endswith(".png\n")

@@ -68,6 +68,20 @@ def test_version(rlsuite):
             ["trian"],
             "unknown command 'trian'; did you mean 'train'? (choices: agents, check, demo, envs, filter, plot, run, ",
         ),
+        (
+            ["compare", "a", "b"],
+            "there is no command 'compare': agents are compared by an experiment file: rlsuite run ",
+        ),
+        (["list"], "there is no command 'list': 'rlsuite envs' lists the environments, 'rlsuite agents' the agents"),
+        (
+            ["train", "sarsa", "rlsuite/GridWorld-v0", "--map=S.G"],
+            "unknown flag '--map': keywords of the environment are written --env map=... (see 'rlsuite train --help')",
+        ),
+        (
+            ["solve", "FrozenLake-v1", "--is-slippery", "false"],
+            "unknown flag '--is-slippery'; a keyword of the environment is written --env is_slippery=VALUE (see ",
+        ),
+        (["train", "sarsa", "FrozenLake-v1", "--seeds", "2", "--workers", "0"], "workers=0 is less than 1"),
         (["--trian"], "the following arguments are required: COMMAND; see 'rlsuite --help'"),
         (["train"], "the following arguments are required: AGENT, ENV; see 'rlsuite train --help'"),
         (
@@ -154,6 +168,24 @@ def test_mistakes_are_told_in_one_line_with_exit_code_2(rlsuite, arguments, sent
     assert done.out == ""
     assert done.err.startswith(f"rlsuite: error: {sentence}")
     assert done.err.count("\n") == 1
+
+
+def test_what_is_pointed_out_does_not_exist_here(rlsuite):
+    _, commands = cli._parser()
+    assert not cli.INSTEAD.keys() & commands.keys()
+    flags = {flag for parser in commands.values() for action in parser._actions for flag in action.option_strings}
+    assert not cli.FLAGS_INSTEAD.keys() & flags
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_traceback_is_printed_where_it_is_asked_for(rlsuite, place):
+    words = ["solve", "no-such-env"]
+    words.insert(place, "--debug")
+    done = rlsuite(*words)
+    assert done.code == 2
+    assert done.err.startswith("Traceback (most recent call last):\n")
+    assert done.err.splitlines()[-1].startswith("rlsuite: error: No environment 'no-such-env'.")
+    assert "--debug" in rlsuite("solve", "--help").out
 
 
 def test_warnings_are_told_in_one_line(rlsuite_process):

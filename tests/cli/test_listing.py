@@ -1,4 +1,3 @@
-import dataclasses
 import warnings
 
 import gymnasium
@@ -50,16 +49,52 @@ def test_one_environment(rlsuite):
 def test_agents_are_found_in_the_code(rlsuite, rlsuite_json):
     names = [one["name"] for one in rlsuite_json("agents")]
     assert names == sorted(agent_classes())
-    listed = rlsuite("agents").out
-    for name, kind in agent_classes().items():
-        assert f"{name}: " in listed
-        if any(field.name == "gamma" and field.init for field in dataclasses.fields(kind)):
-            assert f"gamma = {kind().gamma}" in listed
+    *lines, last = rlsuite("agents").out.splitlines()
+    listed = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert sorted(listed) == names  # a line each
+    assert last.startswith("next: ")
+    assert max(map(len, lines)) <= 130
+
+
+def test_agents_are_listed_in_groups(rlsuite):
+    """A package is a group, under the first line of its docstring; the commonest agents come first."""
+    lines = rlsuite("agents").out.splitlines()
+    groups = [line for line in lines[:-1] if not line.startswith(" ")]
+    assert groups[0] == "Agents that learn to act without a model: Monte Carlo, Sarsa, Q-learning and their relatives."
+    assert groups[2].startswith("Bandits, ")
+    assert lines.index(groups[0]) < lines.index(
+        "  " + "QLearning".ljust(29) + "Q-learning for deterministic and random environments."
+    )
+    assert next(line for line in lines if line.startswith("  UCB1 ")).endswith(
+        "  The mean reward plus Hoeffding's bound on its error, c sqrt(2 ln t / N(a))."
+    )
+
+
+def test_a_search_lists_what_has_all_the_words(rlsuite, rlsuite_json):
+    lines = rlsuite("agents", "--search", "Traces sarsa").out.splitlines()
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == [
+        "ExpectedSarsaLambda",
+        "SarsaLambda",
+        "SemiGradientSarsaLambda",
+    ]
+    assert [one["name"] for one in rlsuite_json("agents", "--search", "q-sigma")] == ["NStepQSigma"]
+    assert "Schwartz" not in rlsuite("agents", "--search", "Schwartz").out  # sources are searched, and not shown
+    assert [one["id"] for one in rlsuite_json("envs", "--search", "tiger doors")] == ["rlsuite/Tiger-v0"]
+    done = rlsuite("agents", "--search", "zebra")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        "rlsuite: error: --search 'zebra': no agent has these words in its name or description; use fewer or shorter "
+        "words, or 'rlsuite agents' for all\n"
+    )
 
 
 def test_one_agent(rlsuite, rlsuite_json):
     done = rlsuite("agents", "q-learning")
     assert done.out.startswith("QLearning\n\nQ-learning for deterministic and random environments")
+    rows = [line.split(maxsplit=1) for line in done.out.splitlines()]
+    assert ["gamma", "0.99"] in rows
+    assert ["exploration", "EpsilonGreedy(epsilon=0.1)"] in rows
+    assert done.out.endswith("next: rlsuite train q-learning ENV\n")
     assert rlsuite_json("agents", "QLearning")["gamma"] == rl.QLearning().gamma
 
 

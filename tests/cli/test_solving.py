@@ -220,7 +220,6 @@ def test_json_lines():
             "unknown method 'value-iteraton'; did you mean 'value-iteration'? (choices: auto, average-reward-",
         ),
         (["CartPole-v1"], "CartPole-v1 has no transition table (env.unwrapped.P). "),
-        (["FrozenLake-v1", "--horizon", "5"], "auto takes no horizon; these do: "),
         (["FrozenLake-v1", "--method", "policy_iteration", "--gamma", "1"], "policy_iteration needs gamma < 1"),
         (["FrozenLake-v1", "--option", "speed=3"], "unknown option of auto 'speed'"),
         (["FrozenLake-v1", "--deadline", "-1"], "deadline=-1"),

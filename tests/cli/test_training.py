@@ -1,5 +1,6 @@
 import re
 import secrets
+import subprocess
 
 import numpy as np
 import pytest
@@ -270,8 +271,28 @@ def test_errors_of_an_environment_of_ones_own(rlsuite, corridor, tmp_path):
     assert done.code == 2
     assert done.err.splitlines()[-1] == (
         "rlsuite: error: the environment or the agent raised IndexError: no such door "
-        f"({tmp_path / 'corridor.py'}, line 20)"
+        f"({tmp_path / 'corridor.py'}, line 20); --debug prints the traceback"
     )
+    done = rlsuite("train", "q-learning", corridor, "--debug", "--env", "broken=True", "--gamma", "1.0")
+    assert done.err.startswith("Traceback (most recent call last):")
+    assert "IndexError: no such door" in done.err
+    assert done.err.splitlines()[-1].startswith("rlsuite: error: the environment or the agent raised IndexError: no ")
+
+
+def test_two_agents_are_answered_with_the_command_that_compares_them(rlsuite, tmp_path):
+    done = rlsuite("train", "q-learning", "sarsa", "FrozenLake-v1")
+    assert done.code == 2
+    start = "rlsuite: error: train takes one agent; two are compared by an experiment: "
+    assert done.err.startswith(start)
+    write, run = done.err.removeprefix(start).split(" && ")
+    subprocess.run(write, shell=True, check=True, cwd=tmp_path)
+    words = run.split()
+    assert words[0] == "rlsuite"
+    compared = rlsuite(*words[1:], "--seeds", "2")
+    assert compared.code == 0
+    assert [line.split()[0] for line in compared.out.splitlines()[1:]] == ["QLearning", "Sarsa"]
+    done = rlsuite("train", "q-learning", "FrozenLake-v1", "Taxi-v4")
+    assert done.err == "rlsuite: error: unknown argument 'Taxi-v4' (see 'rlsuite train --help')\n"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from gymnasium.wrappers import TimeLimit
 
 from rlsuite.environments import finding
 from rlsuite.environments.finding import find_env, packages
-from rlsuite.errors import EnvironmentNotFound, ParameterError
+from rlsuite.errors import EnvironmentNotFound, ParameterError, UnsuitableEnvironment
 
 LAKE = """
 import gymnasium
@@ -288,7 +288,23 @@ def test_a_missing_dependency_of_an_environment(clean_registry):
     )
 
 
-@pytest.mark.parametrize("thing", [None, 3, gymnasium.Env, ["FrozenLake-v1"]])
+@pytest.mark.parametrize(("forgotten", "given"), [("action_space", "actions"), ("observation_space", "observations")])
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_forgotten_space_is_named(forgotten, given, wrapped):
+    class Forgetful(gymnasium.Env):
+        action_space = observation_space = gymnasium.spaces.Discrete(2)
+
+    delattr(Forgetful, forgotten)
+    env = gymnasium.wrappers.TimeLimit(Forgetful(), 10) if wrapped else Forgetful()
+    with pytest.raises(UnsuitableEnvironment) as caught:
+        find_env(env)
+    assert str(caught.value) == (
+        f"Forgetful has no {forgotten}: write self.{forgotten} = gymnasium.spaces.Discrete(n) in its __init__, for n "
+        f"{given}"
+    )
+
+
+@pytest.mark.parametrize("thing", [None, 3, int, ["FrozenLake-v1"]])
 def test_things_that_are_no_environment(thing):
     with pytest.raises(ParameterError, match=r"is not an environment: give an id, 'module:Id', 'file\.py:Class' or"):
         find_env(thing)

@@ -23,6 +23,14 @@ def test_a_file_becomes_an_experiment(toml):
     assert repr(experiment.agents[1].agent) == repr(rl.QLearning(gamma=0.9, learning_rate=0.5))
 
 
+def test_a_power_of_ten_gives_the_same_experiment():
+    given = {"environments": [EnvironmentEntry("FrozenLake-v1")], "agents": [AgentEntry(rl.Sarsa())]}
+    experiment = Experiment(**given, steps=1e3, seeds=2.0, record_every=1e2)
+    assert json.dumps(experiment.plain()) == json.dumps(
+        Experiment(**given, steps=1000, seeds=2, record_every=100).plain()
+    )
+
+
 def test_the_former_name_of_a_key_works_and_the_warning_shows_the_present_one(toml):
     with pytest.warns(FormerNameWarning, match=r"checkpoint_every is called record_every .*: write record_every = 5$"):
         experiment = Experiment.read(toml("checkpoint_every = 5\n" + HEAD + LAKE + LEARNER))
@@ -151,7 +159,7 @@ BAD = {
     ),
     "seeds of the wrong type": (
         "steps = 5\nseeds = 3.5\n" + LAKE + LEARNER,
-        "seeds=3.5 must be a number of seeds, or a list of seeds",
+        "seeds=3.5 is not a whole number",
     ),
     "seed twice": (
         "steps = 5\nseeds = [1, 1]\n" + LAKE + LEARNER,

@@ -1,4 +1,5 @@
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -77,7 +78,6 @@ def test_gamma_given_wins_over_the_model(grid_goal, tiger):
             {"method": "reachable_beliefs"},
             "'reachable_beliefs' solves a model of type POMDP, and this one is of type MDP",
         ),
-        ({"horizon": 5}, "auto takes no horizon; these do: .*backward_induction"),
         ({"max_iteration": 5}, "unknown option of auto 'max_iteration'; did you mean 'max_iterations'"),
         ({"method": "backward_induction"}, "backward_induction needs horizon="),
         ({"max_iterations": 0}, "max_iterations=0"),
@@ -87,6 +87,23 @@ def test_gamma_given_wins_over_the_model(grid_goal, tiger):
 def test_mistaken_calls_are_answered_with_the_way_out(grid_goal, call, message):
     with pytest.raises(ParameterError, match=message):
         solve(grid_goal(), **call)
+
+
+def test_a_horizon_needs_no_method(grid_goal):
+    solution = solve(grid_goal(), horizon=2)
+    assert solution.method == "backward_induction"
+    np.testing.assert_array_equal(solution.value, solve(grid_goal(), "backward_induction", horizon=2).value)
+
+
+@pytest.mark.parametrize(
+    ("model", "call"), [("FrozenLake-v1", "MDP.from_env('FrozenLake-v1', "), (3, "MDP.from_env(env, ")]
+)
+def test_what_is_no_model_is_answered_with_the_way_to_one(model, call):
+    with pytest.raises(
+        ParameterError,
+        match=re.escape(f"{model!r} is neither an MDP nor a POMDP; of an environment, write solve({call}gamma=0.99)"),
+    ):
+        solve(model)
 
 
 def test_a_pomdp_needs_no_method(tiger):

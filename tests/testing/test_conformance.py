@@ -11,7 +11,7 @@ from gymnasium import spaces
 import rlsuite as rl
 from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.storage import learned_arrays
-from rlsuite.errors import ConformanceError, LearningError, UnsuitableEnvironment
+from rlsuite.errors import ConformanceError, LearningError, ParameterError, UnsuitableEnvironment
 from rlsuite.registry import agent_classes
 from rlsuite.testing import agent_checks, check_agent
 
@@ -236,3 +236,12 @@ def test_a_broken_promise_is_found_out(kind):
 def test_there_is_a_check_for_each_promise():
     assert {check for check, _ in BROKEN.values()} < set(agent_checks())
     assert len(agent_checks()) == 13
+
+
+def test_what_is_no_agent_is_refused():
+    with pytest.raises(
+        ParameterError, match=r"^check_agent takes an agent, .* is none: write check_agent\(QLearning\(\)\)$"
+    ):
+        rl.testing.check_agent(rl.QLearning)
+    with pytest.raises(ParameterError, match=r"^check_agent takes an agent, and 'q-learning' is none$"):
+        rl.testing.check_agent("q-learning")

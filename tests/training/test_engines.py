@@ -1,6 +1,7 @@
 """Same seed, same bytes: the compiled loop repeats the stepwise loop bit for bit, everywhere."""
 
 import threading
+import time
 
 import gymnasium
 import numba
@@ -10,8 +11,9 @@ from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit
 import rlsuite as rl
 import rlsuite_envs
 from rlsuite.approximation import TileCoding
-from rlsuite.core.compiling_clock import CompilingTime
+from rlsuite.core.compiling_clock import CompilingTime, preparing
 from rlsuite.errors import StepwiseWarning
+from rlsuite.training.engines import CompiledEngine
 
 gymnasium.register_envs(rlsuite_envs)
 
@@ -147,6 +149,21 @@ def test_time_of_compiling_is_not_time_of_learning(loop):
     assert 0.0 < record.seconds < record.compiling_seconds
     twin = rl.train(rl.QLearning(), "FrozenLake-v1", steps=500, seeds=[1], loop=loop).records[0]
     assert twin.compiling_seconds == 0.0 < twin.seconds
+
+
+def test_time_of_loading_in_mid_run_is_not_time_of_learning(monkeypatch):
+    """A run begins in Python, and loads the machine code once it has become long."""
+    prepare = CompiledEngine.prepare
+
+    def slow(self):
+        with preparing():
+            time.sleep(1.0)
+        prepare(self)
+
+    monkeypatch.setattr(CompiledEngine, "prepare", slow)
+    began = time.perf_counter()
+    record = rl.QLearning().learn("FrozenLake-v1", steps=200_000, seed=1).record_
+    assert time.perf_counter() - began - record.seconds > 1.0 > record.seconds
 
 
 def test_what_another_thread_compiles_is_not_counted():

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import warnings
+from concurrent.futures import Future
 
 import gymnasium
 import numpy as np
@@ -16,6 +17,8 @@ import pytest
 import rlsuite as rl
 from rlsuite.errors import FailedRunsWarning, LearningError, OneProcessWarning
 from rlsuite.training import processes
+from rlsuite.training.failures import ends_all
+from rlsuite.training.results import Record
 
 LAKE = "FrozenLake-v1"
 
@@ -291,6 +294,36 @@ def test_warnings_of_other_processes_are_issued_here_once(at_once, helpers):
 def test_little_work_starts_no_process(monkeypatch):
     monkeypatch.setattr(processes.Seeds, "_start", lambda self, seconds: pytest.fail("a process was started"))
     assert len(train(Slippery(), 2, seeds=5, steps=500).records) == 5
+
+
+class Idle:
+    """Takes work, and never does it."""
+
+    def __init__(self):
+        self.sent = []
+
+    def submit(self, serve, payload, seeds, ends):
+        self.sent.append(seeds)
+        return Future()
+
+
+@pytest.mark.parametrize(
+    ("alone", "own", "other", "goes_on"),
+    [
+        (1.0, 1.0, 1.1, True),
+        (1.0, 2.0, 2.0, False),
+        (1.0, 1.9, 3.0, False),
+        (0.0, 9.0, 9.0, True),
+        (1.0, 0.0, 9.0, True),
+    ],
+)
+def test_processes_that_make_this_one_slower_get_no_more_seeds(alone, own, other, goes_on):
+    seeds = processes.Seeds(None, range(100), 2, lambda n: None, ends_all)
+    seeds._pool, seeds._alone, seeds._together = Idle(), alone, (own, 0.0)
+    answer = Future()
+    answer.set_result(processes._Outcome([Record(0, "stepwise", "steps", np.zeros(0), np.zeros(0, int))], other, []))
+    seeds._receive(answer, [0])
+    assert bool(seeds._pool.sent) is goes_on
 
 
 ENDLESS = """

@@ -198,6 +198,8 @@ def test_an_illegal_action_of_a_rule_is_named(loop):
         ({"steps": 1, "episodes": 1}, "give either steps= or episodes=, got steps=1 and episodes=1"),
         ({"steps": 0}, "steps=0 is less than 1"),
         ({"episodes": 2.5}, "episodes=2.5 is not a whole number"),
+        ({"steps": "100"}, "steps='100' is not a whole number: write 100"),
+        ({"steps": 10, "seed": "3"}, "seed='3' is not a whole number: write 3"),
         ({"steps": 10, "evaluate_every": 0}, "evaluate_every=0 is less than 1"),
         ({"steps": 10, "loop": "fast"}, "unknown loop 'fast' (choices: auto, compiled, stepwise)"),
         ({"steps": 10, "seed": -1}, "seed=-1 is less than 0"),

@@ -1,14 +1,17 @@
 """Many seeds at once."""
 
+from functools import partial
+
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.envs.toy_text import FrozenLakeEnv
 
 import rlsuite as rl
 import rlsuite_envs
 from rlsuite.approximation import LSPI
 from rlsuite.core.checks import seed_list
-from rlsuite.errors import ParameterError
+from rlsuite.errors import CallError, ParameterError
 
 gymnasium.register_envs(rlsuite_envs)
 
@@ -17,6 +20,7 @@ def test_seeds_are_numbers_or_a_number_of_them():
     assert seed_list(4) == [0, 1, 2, 3]
     assert seed_list([7, 3]) == [7, 3]
     assert seed_list(range(2, 4)) == [2, 3]
+    assert seed_list(2.0) == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -24,8 +28,10 @@ def test_seeds_are_numbers_or_a_number_of_them():
     [
         (0, "seeds=0 is less than 1"),
         (3.5, "seeds=3.5 is not a whole number"),
+        ([2, 3.0], "seeds[1]=3.0 is not a whole number: write 3"),
         (True, "seeds=True is not a whole number"),
-        ("7", "seeds='7' is not a whole number"),
+        ("7", "seeds='7' is not a whole number: write 7"),
+        ("seven", "seeds='seven' is not a whole number"),
         ([], "seeds=[] must be a number of seeds, at least 1, or a list of seeds"),
         ([1, -2], "seeds[1]=-2 is less than 0"),
         ([1, 2, 1], "seeds=[1, 2, 1] has one seed twice: runs with the same seed are not replicates"),
@@ -46,9 +52,19 @@ def test_an_instance_is_copied_for_each_seed():
     assert again.record_.episode_length.tobytes() == results.records[1].episode_length.tobytes()
 
 
-def test_bad_workers_are_named():
-    with pytest.raises(ParameterError, match="workers=0 is less than 1"):
-        rl.train(rl.QLearning(), "FrozenLake-v1", steps=10, workers=0)
+@pytest.mark.parametrize(
+    ("workers", "message"),
+    [
+        (0, "workers=0 is less than 1"),
+        ("2", "workers='2' is not a whole number: write 2"),
+        (-1, "workers=-1 is not a number of cores: write workers=os.cpu_count() for all"),
+        (None, "workers=None is not a number of cores: write workers=os.cpu_count() for all"),
+    ],
+)
+def test_bad_workers_are_named(workers, message):
+    with pytest.raises(ParameterError) as caught:
+        rl.train(rl.QLearning(), "FrozenLake-v1", steps=10, workers=workers)
+    assert str(caught.value) == message
 
 
 def test_the_agent_itself_does_not_learn():
@@ -58,7 +74,33 @@ def test_the_agent_itself_does_not_learn():
         _ = agent.q_
 
 
-@pytest.mark.parametrize("nobody", [rl.QLearning, LSPI(), "QLearning", None])
+def test_a_class_is_answered_with_the_object_to_make(tmp_path):
+    with pytest.raises(ParameterError, match=r"^QLearning is a class of agents: write QLearning\(\) to make one$"):
+        rl.train(rl.QLearning, "FrozenLake-v1", steps=10)
+    for learn in (rl.QLearning().learn, partial(rl.train, rl.QLearning())):
+        with pytest.raises(
+            ParameterError, match=r"^FrozenLakeEnv is a class of environments: write FrozenLakeEnv\(\) to"
+        ):
+            learn(FrozenLakeEnv, steps=10)
+    with pytest.raises(
+        CallError, match=r"^learn\(\) needs env; on a class, make an object first: Class\(\)\.learn\(\)$"
+    ):
+        rl.QLearning.learn("FrozenLake-v1", steps=10)
+
+
+def test_two_agents_at_once_are_answered_with_the_way_to_compare_them():
+    with pytest.raises(ParameterError, match=r"^train takes one agent: write results = \[rlsuite\.train\(agent, env, "):
+        rl.train([rl.QLearning(), rl.Sarsa()], "FrozenLake-v1", steps=10)
+
+
+def test_agent_and_environment_the_wrong_way_round():
+    with pytest.raises(
+        ParameterError, match=r"^QLearning\(\.\.\.\) is an agent, in the place of the environment: write "
+    ):
+        rl.train("FrozenLake-v1", rl.QLearning(), steps=10)
+
+
+@pytest.mark.parametrize("nobody", [LSPI(), "QLearning", None])
 def test_what_does_not_learn_step_by_step_is_refused(nobody):
     with pytest.raises(ParameterError, match=r"is not an agent that learns step by step from an environment; give one"):
         rl.train(nobody, "FrozenLake-v1", steps=10)

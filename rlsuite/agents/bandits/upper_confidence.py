@@ -15,7 +15,7 @@ from rlsuite.agents.bandits.bandit import n_arms, not_negative, pulls
 from rlsuite.agents.bandits.index_policy import Index, IndexPolicy, Level, average_step
 from rlsuite.agents.exploration import NO_ACTION, Score, choose
 from rlsuite.agents.memory import ActionValues, count
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import whole_amount
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition
 
@@ -232,7 +232,7 @@ class MOSS(IndexPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.horizon = whole_number("horizon", self.horizon)
+        self.horizon = whole_amount("horizon", self.horizon)
         self.c = not_negative("c", self.c)
 
     def tables(self, n_states: int, n_actions: int) -> HorizonIndex:

@@ -26,7 +26,7 @@ from rlsuite.agents.model_based.counted import (
 )
 from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.core.checks import finite_number, one_of, positive_number, whole_number
+from rlsuite.core.checks import finite_number, one_of, positive_number, whole_amount
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.core.declared import Array, Count
 from rlsuite.errors import ParameterError
@@ -229,7 +229,7 @@ class PosteriorSampling(TabularAgent):
         self.reward_prior = _reward_prior(self.reward_prior)
         one_of("redraw", self.redraw, REDRAWS)
         self.tol = positive_number("tol", self.tol)
-        self.max_iterations = whole_number("max_iterations", self.max_iterations, at_least=1)
+        self.max_iterations = whole_amount("max_iterations", self.max_iterations)
 
     def check_memory(self, memory: ActionValues) -> None:
         """Raise ValueError unless the counts go together."""

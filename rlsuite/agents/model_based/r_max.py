@@ -20,7 +20,7 @@ from rlsuite.agents.model_based.counted import (
 )
 from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.core.checks import finite_number, positive_number, whole_number
+from rlsuite.core.checks import finite_number, positive_number, whole_amount, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Array, Count
 from rlsuite.training.kernels import Begin, Step, Transition
@@ -168,7 +168,7 @@ class RMax(TabularAgent):
         self.m = whole_number("m", self.m, at_least=1)
         self.r_max = finite_number("r_max", self.r_max)
         self.tol = positive_number("tol", self.tol)
-        self.max_iterations = whole_number("max_iterations", self.max_iterations, at_least=1)
+        self.max_iterations = whole_amount("max_iterations", self.max_iterations)
         self.initial_value = max(self.r_max, 0.0) / (1.0 - self.gamma)
 
     def check_memory(self, memory: ActionValues) -> None:

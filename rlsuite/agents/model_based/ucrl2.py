@@ -18,7 +18,7 @@ from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.model_based.counted import MOST_SWEEPS, check_counts, has_doubled, mean_value, new_counts, observe
 from rlsuite.agents.schedules import STEPS, Schedule
 from rlsuite.agents.tabular import TabularAgent
-from rlsuite.core.checks import finite_number, whole_number
+from rlsuite.core.checks import finite_number, whole_amount
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Array, Count, StateOrEnd
 from rlsuite.errors import ParameterError
@@ -274,7 +274,7 @@ class UCRL2(TabularAgent):
         self.r_min, self.r_max = finite_number("r_min", self.r_min), finite_number("r_max", self.r_max)
         if self.r_min > self.r_max:
             raise ParameterError(f"r_min={self.r_min:g} is larger than r_max={self.r_max:g}")
-        self.max_iterations = whole_number("max_iterations", self.max_iterations, at_least=1)
+        self.max_iterations = whole_amount("max_iterations", self.max_iterations)
 
     def check_memory(self, memory: ActionValues) -> None:
         """Raise ValueError unless the counts go together."""

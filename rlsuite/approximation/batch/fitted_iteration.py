@@ -36,7 +36,7 @@ from rlsuite.approximation.batch.action_inputs import Matrix, OneForAll, OnePerA
 from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.batch.batch_agent import BatchAgent
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
-from rlsuite.core.checks import finite_number, fraction, whole_number
+from rlsuite.core.checks import finite_number, fraction, whole_amount, whole_number
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.errors import DivergenceWarning, LearningError, NotLearned, ParameterError, level_of_the_caller
 from rlsuite.features.estimators import Predictor, Transformer
@@ -72,7 +72,7 @@ class FittedIteration(SaysWhatToWrite):
     def __post_init__(self) -> None:
         regressors.check_regressor(self.regressor, type(self).__name__)
         self.gamma = fraction("gamma", self.gamma)
-        self.iterations = whole_number("iterations", self.iterations)
+        self.iterations = whole_amount("iterations", self.iterations)
         self.tol = finite_number("tol", self.tol)
         if self.tol < 0.0:
             raise ParameterError(f"tol={self.tol:g} is negative")

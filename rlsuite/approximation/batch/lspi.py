@@ -23,7 +23,7 @@ from rlsuite.approximation.batch.batch_agent import BatchAgent
 from rlsuite.approximation.batch.linear_systems import solve
 from rlsuite.approximation.batch.lstd import scaled
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
-from rlsuite.core.checks import finite_number, fraction, whole_number
+from rlsuite.core.checks import finite_number, fraction, whole_amount
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.errors import ConvergenceWarning, ParameterError, level_of_the_caller
 from rlsuite.features.estimators import Matrix, Transformer
@@ -80,7 +80,7 @@ class LSPI(BatchAgent, SaysWhatToWrite):
 
     def __post_init__(self) -> None:
         self.gamma = fraction("gamma", self.gamma)
-        self.iterations = whole_number("iterations", self.iterations)
+        self.iterations = whole_amount("iterations", self.iterations)
         self.ridge = finite_number("ridge", self.ridge)
         if self.ridge < 0.0:
             raise ParameterError(f"ridge={self.ridge:g} is negative")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.core.aliases import Env, Space
-from rlsuite.core.checks import finite_reward, fraction, whole_number
+from rlsuite.core.checks import finite_reward, fraction, whole_amount, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.facts import name_of
 from rlsuite.environments.finding import find_env
@@ -72,7 +72,7 @@ def episode_of(env: Env, act: Act, seed: int | None = None, gamma: float = 1.0, 
     >>> episode_of(gymnasium.make("CliffWalking-v1"), lambda state: 0, seed=7, max_steps=5)
     Rollout(total=-5.0, length=5, terminated=False)
     """
-    discount_per_step, most = fraction("gamma", gamma), whole_number("max_steps", max_steps)
+    discount_per_step, most = fraction("gamma", gamma), whole_amount("max_steps", max_steps)
     check_callable("act", act)
     observation, _ = env.reset(seed=seed)
     total, discount, name = 0.0, 1.0, name_of(env)
@@ -153,7 +153,7 @@ def episode_seeds(episodes: int, seed: int | None) -> list[int]:
     True
     """
     entropy = None if seed is None else whole_number("seed", seed, at_least=0)
-    return np.random.SeedSequence(entropy).generate_state(whole_number("episodes", episodes)).tolist()
+    return np.random.SeedSequence(entropy).generate_state(whole_amount("episodes", episodes)).tolist()
 
 
 def check_callable(name: str, policy: object) -> None:

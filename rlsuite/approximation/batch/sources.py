@@ -15,7 +15,7 @@ from rlsuite.approximation.batch.columns import observations
 from rlsuite.approximation.batch.observations import check_discrete_actions
 from rlsuite.approximation.batch.rollout import check_callable, chosen_of
 from rlsuite.core.aliases import Env, Space
-from rlsuite.core.checks import finite_reward, whole_number
+from rlsuite.core.checks import finite_reward, whole_amount, whole_number
 from rlsuite.environments.facts import EnvironmentFacts, dynamics_of, facts_of, name_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_view import encoding
@@ -71,8 +71,8 @@ def collected(
     """Act in an environment; see `Batch.collect`."""
     if (steps is None) == (episodes is None):
         raise ParameterError(f"give either steps or episodes, got steps={steps} and episodes={episodes}")
-    most_steps = None if steps is None else whole_number("steps", steps)
-    most_episodes = None if episodes is None else whole_number("episodes", episodes)
+    most_steps = None if steps is None else whole_amount("steps", steps)
+    most_episodes = None if episodes is None else whole_amount("episodes", episodes)
     entropy = None if seed is None else whole_number("seed", seed, at_least=0)
     if policy is not None:
         check_callable("policy", policy)

@@ -27,7 +27,7 @@ from rlsuite.approximation.policies.cloning import ClassifierPolicy
 from rlsuite.approximation.policies.policy_search import draw_seed
 from rlsuite.approximation.workers import Workers
 from rlsuite.core.aliases import Env
-from rlsuite.core.checks import finite_reward, fraction, whole_number
+from rlsuite.core.checks import finite_reward, fraction, whole_amount, whole_number, worker_number
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.environments.facts import action_space_of, facts_of, name_of
 from rlsuite.environments.finding import find_env
@@ -151,8 +151,8 @@ class ClassificationIteration(SaysWhatToWrite):
         LearningError
             If no action wins in any state, and there is no policy yet.
         """
-        whole_number("iterations", iterations)
-        whole_number("workers", workers)
+        iterations = whole_amount("iterations", iterations)
+        worker_number(workers)
         if seed is not None or env is not self._asked_for:
             self._start(env, seed)
         with Workers(workers) as pool:

@@ -38,7 +38,7 @@ from rlsuite.approximation.batch.rollout import LONGEST, Act, returns_of
 from rlsuite.approximation.policies.linear_policy import LinearPolicy, ParametricPolicy
 from rlsuite.approximation.workers import Workers
 from rlsuite.core.aliases import Action, Env
-from rlsuite.core.checks import fraction, positive_number, whole_number
+from rlsuite.core.checks import fraction, positive_number, whole_amount, whole_number, worker_number
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.environments.finding import find_env
 
@@ -78,9 +78,9 @@ class PolicySearch(SaysWhatToWrite):
 
     def __post_init__(self) -> None:
         self.candidates = whole_number("candidates", self.candidates)
-        self.episodes = whole_number("episodes", self.episodes)
+        self.episodes = whole_amount("episodes", self.episodes)
         self.gamma = fraction("gamma", self.gamma)
-        self.max_steps = whole_number("max_steps", self.max_steps)
+        self.max_steps = whole_amount("max_steps", self.max_steps)
         missing = [name for name in ("for_env", "with_parameters", "act") if not hasattr(self.policy, name)]
         if missing:
             raise errors.ParameterError(
@@ -141,8 +141,8 @@ class PolicySearch(SaysWhatToWrite):
         LearningError
             If the environment pays a reward that is not a finite number; what was found until then is kept.
         """
-        whole_number("iterations", iterations)
-        whole_number("workers", workers)
+        iterations = whole_amount("iterations", iterations)
+        worker_number(workers)
         if seed is not None or env is not self._asked_for:
             self._start(env, seed)
         with Workers(workers) as pool:

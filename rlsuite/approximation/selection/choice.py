@@ -31,7 +31,7 @@ from rlsuite.approximation.selection.cross_validation import (
 from rlsuite.approximation.selection.paired_tests import PairedTest, holm, paired_t
 from rlsuite.approximation.workers import Workers
 from rlsuite.core.aliases import Env
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import whole_amount, whole_number, worker_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import LearningError, ParameterError, UnsuitableEnvironment
 from rlsuite.training.statistics import mean_interval
@@ -159,8 +159,8 @@ def choose_approximator(
     names = tuple(candidates)
     training, reporting = _seeds(training_seeds, report_seeds)
     whole_number("report_episodes", report_episodes)
-    whole_number("max_steps", max_steps)
-    alone = whole_number("workers", workers) == 1
+    max_steps = whole_amount("max_steps", max_steps)
+    alone = worker_number(workers) == 1
 
     def batch_of(seed: int) -> Batch:
         return Batch.collect(env, steps=steps, episodes=episodes, policy=policy, seed=seed)

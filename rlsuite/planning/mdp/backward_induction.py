@@ -4,7 +4,7 @@ from typing import Unpack
 
 import numpy as np
 
-from rlsuite.core.checks import fits_in_memory, whole_number
+from rlsuite.core.checks import fits_in_memory, whole_amount
 from rlsuite.models import MDP
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import representable, warn_unless_converged
@@ -67,7 +67,7 @@ def backward_induction(
     ([7.0, 6.0, 5.0, 0.0], [0, 0, 1])
     """
     watch = Watch("backward_induction", deadline=deadline, **tolerances)
-    horizon = whole_number("horizon", horizon)
+    horizon = whole_amount("horizon", horizon)
     fits_in_memory(f"horizon={horizon} with {mdp.n_states} states", 16 * (horizon + 1) * mdp.n_states)
     lookahead = Lookahead(mdp)
     # Row sums may exceed 1 by rounding, so values may grow by this factor, as in the error bound below.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, MarkovChain
@@ -68,7 +68,7 @@ def evaluate_policy(mdp: MDP, policy: ArrayLike, *, horizon: int | None = None) 
     weights = policy_weights(mdp.legal, policy)
     chain, reward = induced(lookahead, weights)
     if horizon is not None:
-        steps = whole_number("horizon", horizon)
+        steps = whole_amount("horizon", horizon)
         representable(lookahead, steps)
         value = np.zeros(mdp.n_states)
         for _ in range(steps):

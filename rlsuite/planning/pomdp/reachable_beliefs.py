@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Unpack, cast
 
 import numpy as np
 
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import whole_amount, whole_number
 from rlsuite.core.clock import Clock
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError
@@ -289,7 +289,7 @@ def reachable_beliefs(
     if horizon is None:
         discounted(pomdp.mdp, "reachable_beliefs without a horizon", FOR_POMDPS)
     else:
-        horizon = whole_number("horizon", horizon)
+        horizon = whole_amount("horizon", horizon)
     steps = _steps_until_negligible(pomdp, clock.tol / 4.0) if horizon is None else horizon
     half = None if clock.deadline is None else clock.deadline / 2.0
     with clock, shares_the_deadline_of(clock):

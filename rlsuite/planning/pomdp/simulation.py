@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias, cast
 import numpy as np
 from scipy.special import stdtrit
 
-from rlsuite.core.checks import generator, whole_number
+from rlsuite.core.checks import generator, whole_amount, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
@@ -144,7 +144,7 @@ def simulate_beliefs(
     >>> known.actions[0, :6].tolist(), known.beliefs[0, :3].round(2).tolist()
     ([0, 0, 0, 1, 0, 0], [[1.0, 0.0], [0.95, 0.05], [0.93, 0.07]])
     """
-    n = whole_number("episodes", episodes)
+    n = whole_amount("episodes", episodes)
     horizon = cast("int | None", getattr(policy, "horizon", None))
     T = _steps(pomdp, horizon, steps)
     rng = np.random.default_rng() if seed is None else generator(seed)
@@ -257,7 +257,7 @@ def _actions(policy: BeliefPolicy, beliefs: FloatArray, steps_left: int | None) 
 
 def _steps(pomdp: POMDP, horizon: int | None, steps: int | None) -> int:
     if steps is not None:
-        T = whole_number("steps", steps)
+        T = whole_amount("steps", steps)
         if horizon is not None and horizon < T:
             raise ParameterError(f"steps={T} is more than the {horizon} steps of the policy")
         return T

@@ -28,6 +28,15 @@ def test_an_abandoned_episode_leaves_nothing_behind(memory_of, random_episodes, 
     assert np.array_equal(walk(agent, memory, second), walk(agent, fresh, second))
 
 
+@pytest.mark.parametrize("kind", [rl.TD, rl.FirstVisitMonteCarlo, rl.BatchTD])
+def test_all_have_the_values_of_some_states(kind):
+    agent = kind().learn("FrozenLake-v1", steps=300, seed=1)
+    assert agent.value().tobytes() == agent.value_.tobytes()
+    assert agent.value([3, 14]).tolist() == [agent.value_[3], agent.value_[14]]
+    with pytest.raises(ParameterError, match=r"observation 16 is not in 0\.\.15"):
+        agent.value(16)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["every visit", "lambda-return", "first visit", "batch Monte Carlo"])
 def test_episodes_may_be_too_long_to_remember(name):

@@ -16,7 +16,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import whole_amount, whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
@@ -281,7 +281,7 @@ def belief_grid(
     """
     watch = Watch("belief_grid", **limits)
     if horizon is not None:
-        horizon = whole_number("horizon", horizon)
+        horizon = whole_amount("horizon", horizon)
     with watch:
         bounds = None
         if horizon is None:

@@ -4,7 +4,7 @@ from typing import Unpack
 
 import numpy as np
 
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import whole_amount
 from rlsuite.models import POMDP
 from rlsuite.planning.limits import TimeLimits, takes_limits
 from rlsuite.planning.pomdp.bounds.initial_bounds import (
@@ -78,7 +78,7 @@ def fast_informed_bound(
     (87.179, 189.0)
     """
     watch = Watch("fast_informed_bound", **limits)
-    sweeps = whole_number("max_iterations", max_iterations)
+    sweeps = whole_amount("max_iterations", max_iterations)
     with watch:
         model = PreparedModel(pomdp, "fast_informed_bound")
         seen = seen_values(model, watch).q

@@ -5,7 +5,7 @@ from typing import Unpack
 
 import numpy as np
 
-from rlsuite.core.checks import fits_in_memory, whole_number
+from rlsuite.core.checks import fits_in_memory, whole_amount
 from rlsuite.core.clock import OutOfTime
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
@@ -64,7 +64,7 @@ def solve_exactly(
         solution = solve_endless(pomdp, cross_sum, watch)
     else:
         watch.max_iterations = None
-        horizon = whole_number("horizon", horizon)
+        horizon = whole_amount("horizon", horizon)
         # the plans of each length are kept, at least one vector each
         fits_in_memory(f"horizon={horizon} with {pomdp.n_states} states", 8 * horizon * pomdp.n_states)
         solution = _solve_for(pomdp, horizon, cross_sum, watch)

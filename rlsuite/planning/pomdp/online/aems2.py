@@ -8,7 +8,7 @@ from typing import Unpack, cast
 
 import numpy as np
 
-from rlsuite.core.checks import positive_number, whole_number
+from rlsuite.core.checks import positive_number, whole_amount
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import AnyArray, FloatArray
@@ -160,7 +160,7 @@ class BoundPlanner:
         if max_iterations is None:
             self.expansions = EXPANSIONS_BY_DEFAULT if self.deadline is None else None
         else:
-            self.expansions = whole_number("max_iterations", max_iterations)
+            self.expansions = whole_amount("max_iterations", max_iterations)
         self.max_bytes = positive_number("max_gb", max_gb) * 1e9
         self._lower_vectors = [] if lower is None else [_lower_vectors(lower, pomdp)]
         self._preparation = Preparation(pomdp, "aems2", seconds=preparation, deadline=watch.deadline)

@@ -14,7 +14,7 @@ from typing import Any, Unpack, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlsuite.core.checks import finite_number, generator, positive_number, whole_number
+from rlsuite.core.checks import finite_number, generator, positive_number, whole_amount, whole_number
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import FloatArray, StateArray
@@ -130,7 +130,7 @@ def pomcp(
             preparing = Preparation(pomdp, name, seconds=preparation, deadline=watch.deadline)
             bounds = preparing.bounds
         else:
-            horizon = whole_number("horizon", horizon)
+            horizon = whole_amount("horizon", horizon)
             if preparation is not None:
                 raise ParameterError(
                     f"preparation={preparation!r} is for plans without a horizon: with horizon={horizon} the bounds "

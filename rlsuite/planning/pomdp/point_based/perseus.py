@@ -7,7 +7,7 @@ from typing import Unpack
 
 import numpy as np
 
-from rlsuite.core.checks import generator, whole_number
+from rlsuite.core.checks import generator, whole_amount, whole_number
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.limits import TimeLimits, takes_limits
@@ -82,7 +82,7 @@ def perseus(
     (8.0, 8.0, 2)
     """
     watch = Watch("perseus", **limits)
-    most, wanted = whole_number("max_iterations", max_iterations), whole_number("n_beliefs", n_beliefs)
+    most, wanted = whole_amount("max_iterations", max_iterations), whole_number("n_beliefs", n_beliefs)
     rng = generator(seed)
     rounds = still = 0
     with watch:

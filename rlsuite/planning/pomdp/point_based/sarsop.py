@@ -8,7 +8,7 @@ from typing import Unpack
 
 import numpy as np
 
-from rlsuite.core.checks import positive_number, whole_number
+from rlsuite.core.checks import positive_number, whole_amount
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import IndexArray
 from rlsuite.planning.certificate import warn_not_converged
@@ -114,7 +114,7 @@ def sarsop(
     if gap is not None:
         limits["tol"] = positive_number("gap", gap)
     watch = Watch("sarsop", **limits)
-    last = -1 if max_iterations is None else whole_number("max_iterations", max_iterations)
+    last = -1 if max_iterations is None else whole_amount("max_iterations", max_iterations)
     with watch:
         planner = PointSearch(pomdp, watch, max_gb=positive_number("max_gb", max_gb))
         while planner.goes_on():
