@@ -9,7 +9,7 @@ Every function here takes the `Results` of one agent or of several agents in one
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,12 @@ from rlsuite import errors
 from rlsuite.errors import ParameterError
 from rlsuite.plotting.figure import (
     CURVE_SIZE,
+    AxesKeywords,
     count_along,
     dress_curves,
-    fresh_axes,
-    wrap,
-    write_caption,
+    finish,
+    open_axes,
+    takes_look,
     write_in_full,
 )
 from rlsuite.plotting.figure_list import figure_of_results
@@ -124,8 +125,9 @@ SMOOTHING: Final = 50
 
 
 @figure_of_results
+@takes_look
 def cumulative_reward(
-    results: Results | Sequence[Results], *, ax: "Axes | None" = None, palette: Palette | None = None
+    results: Results | Sequence[Results], *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
 ) -> "Axes":
     """Sum of all rewards so far.
 
@@ -133,10 +135,10 @@ def cumulative_reward(
     ----------
     results
         Of one agent, or of several in the same environment.
-    ax
-        Axes to draw on; None: those of a new figure.
     palette
         Looks of all agents of the run; None: a palette of these agents alone.
+    **look
+        Axes, title and limits: the keywords of `AxesKeywords`.
 
     Returns
     -------
@@ -154,16 +156,19 @@ def cumulative_reward(
     """
     runs = _checked(results)
     curves = [_over_time(run, "cumulative_reward") for run in runs]
-    return _draw(runs, curves, "cumulative reward", UNITS[runs[0].unit], ax=ax, palette=palette)
+    return _draw(runs, curves, "cumulative reward", UNITS[runs[0].unit], [], None, look, palette)
 
 
 @figure_of_results
-def regret(results: Results | Sequence[Results], *, ax: "Axes | None" = None, palette: Palette | None = None) -> "Axes":
+@takes_look
+def regret(
+    results: Results | Sequence[Results], *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
+) -> "Axes":
     """Sum of all optimality gaps ``V*(s) - Q*(s, a)`` so far, the loss against the optimal policy.
 
     Parameters
     ----------
-    results, ax, palette
+    results, palette, **look
         As for `cumulative_reward`.
 
     Returns
@@ -184,18 +189,19 @@ def regret(results: Results | Sequence[Results], *, ax: "Axes | None" = None, pa
     _require(runs, lambda record: record.regret.size > 0, "no regret: the optimum of {environment} is not known{why}")
     curves = [_over_time(run, "regret") for run in runs]
     note = "Regret: sum of V*(s) - Q*(s, a) over the steps so far."
-    return _draw(runs, curves, "regret", UNITS[runs[0].unit], [note], ax=ax, palette=palette)
+    return _draw(runs, curves, "regret", UNITS[runs[0].unit], [note], None, look, palette)
 
 
 @figure_of_results
+@takes_look
 def evaluation(
-    results: Results | Sequence[Results], *, ax: "Axes | None" = None, palette: Palette | None = None
+    results: Results | Sequence[Results], *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
 ) -> "Axes":
     """Value of the greedy policy at the start, at each evaluation; the exact optimum as a dashed line.
 
     Parameters
     ----------
-    results, ax, palette
+    results, palette, **look
         As for `cumulative_reward`.
 
     Returns
@@ -218,18 +224,19 @@ def evaluation(
     optima = {run.agent: np.array(known) for run in runs if (known := _known_optima(run))}
     note = "Value: expected return of the greedy policy from the start, discounted as the agent does."
     unit = UNITS[runs[0].unit]
-    return _draw(runs, curves, "discounted value of the greedy policy", unit, [note], optima, ax=ax, palette=palette)
+    return _draw(runs, curves, "discounted value of the greedy policy", unit, [note], optima, look, palette)
 
 
 @figure_of_results
+@takes_look
 def evaluation_return(
-    results: Results | Sequence[Results], *, ax: "Axes | None" = None, palette: Palette | None = None
+    results: Results | Sequence[Results], *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
 ) -> "Axes":
     """Undiscounted return of the greedy policy, at each evaluation: the number that is usually published.
 
     Parameters
     ----------
-    results, ax, palette
+    results, palette, **look
         As for `cumulative_reward`.
 
     Returns
@@ -258,23 +265,24 @@ def evaluation_return(
     ]
     note = "Return: expected sum of rewards of an episode of the greedy policy, not discounted."
     unit = UNITS[runs[0].unit]
-    return _draw(runs, curves, "undiscounted return of the greedy policy", unit, [note], ax=ax, palette=palette)
+    return _draw(runs, curves, "undiscounted return of the greedy policy", unit, [note], None, look, palette)
 
 
 @figure_of_results
+@takes_look
 def episode_return(
     results: Results | Sequence[Results],
     *,
     against: Literal["episodes", "steps"] = "episodes",
     smooth: int | None = None,
-    ax: "Axes | None" = None,
     palette: Palette | None = None,
+    **look: Unpack[AxesKeywords],
 ) -> "Axes":
     """Sum of rewards of each episode.
 
     Parameters
     ----------
-    results, ax, palette
+    results, palette, **look
         As for `cumulative_reward`.
     against
         ``"episodes"``: the n-th episodes of all seeds are averaged, up to the last episode that all seeds of an agent
@@ -310,7 +318,7 @@ def episode_return(
     notes = [] if window == 1 else [f"Each return is the mean of the latest {window} episodes of its seed."]
     if against == "episodes":
         notes += cut_short(runs)
-    return _draw(runs, curves, "return per episode", UNITS[against], notes, ax=ax, palette=palette)
+    return _draw(runs, curves, "return per episode", UNITS[against], notes, None, look, palette)
 
 
 def _checked(results: Results | Sequence[Results]) -> list[Results]:
@@ -354,14 +362,13 @@ def _draw(
     curves: list[Curve],
     quantity: str,
     unit: str,
-    notes: Sequence[str] = (),
-    optima: Mapping[str, NDArray[np.float64]] | None = None,
-    *,
-    ax: "Axes | None",
+    notes: Sequence[str],
+    optima: Mapping[str, NDArray[np.float64]] | None,
+    look: AxesKeywords,
     palette: Palette | None,
 ) -> "Axes":
     looks = palette or Palette(run.agent for run in runs)
-    axes = fresh_axes(CURVE_SIZE) if ax is None else ax
+    axes = open_axes(look, CURVE_SIZE)
     alone = [curve.label for curve in curves if curve.n_seeds == 1]
     if alone:
         message = f"one seed for {', '.join(alone)}: no interval can be drawn (train with seeds=10)"
@@ -372,10 +379,7 @@ def _draw(
     dress_curves(axes, runs[0].environment, unit, quantity)
     count_along(axes)  # steps and episodes are whole numbers
     write_in_full(axes.yaxis)
-    write_caption(axes, said)
-    if ax is None:
-        wrap(axes)
-    return axes
+    return finish(axes, look, said)
 
 
 def _known_optima(run: Results) -> list[float]:

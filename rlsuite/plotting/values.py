@@ -3,16 +3,16 @@
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
 
-from typing import TYPE_CHECKING, Any, Final, TypeGuard, cast
+from typing import TYPE_CHECKING, Final, TypeGuard, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.finding import find_env
 from rlsuite.errors import ParameterError, RlsuiteError
 from rlsuite.models import MDP
-from rlsuite.plotting.figure import INK, LABEL_SIZE, TICK_SIZE, fresh_axes, wrap, write_caption
+from rlsuite.plotting.colour_scale import colour_scale, draw_bar, is_constant
+from rlsuite.plotting.figure import ColourKeywords, finish, open_axes, takes_look, write_title
 from rlsuite.plotting.figure_list import figure_of_solution
 from rlsuite.rendering import colours
 from rlsuite.rendering.arrows import unit
@@ -117,8 +117,6 @@ def _not_learned(q: NDArray[np.float64], ends: NDArray[np.bool_]) -> NDArray[np.
 LARGEST_SQUARE: Final = 0.85
 WIDEST_GRID: Final = 9.0
 HIGHEST_GRID: Final = 6.5
-BAR_GAP: Final = 0.12
-BAR_WIDTH: Final = 0.16
 
 # Squares with a smaller side, in inches, are drawn without these.
 BAR_FROM: Final = 0.9  # height of the whole grid, not side of a square
@@ -129,14 +127,14 @@ LINES_FROM: Final = 0.06
 
 
 @figure_of_solution(on_grid=True)
-@says_what_to_write
+@takes_look
 def value_map(
     where: "GridLayout | Env | str",
     value: "ArrayLike | Solution | None" = None,
     policy: ArrayLike | None = None,
     *,
     q: ArrayLike | None = None,
-    ax: "Axes | None" = None,
+    **look: Unpack[ColourKeywords],
 ) -> "Axes":
     """Heat map of the value of every square, with the actions of a policy as arrows.
 
@@ -154,8 +152,8 @@ def value_map(
     q
         (S, A) action values (``-inf``: illegal), instead of `policy`: an arrow for *every* best action, ties within
         one part in 1e9 included.
-    ax
-        Axes to draw on; None: those of a new figure.
+    **look
+        Axes, title, limits and colours: the keywords of `ColourKeywords`.
 
     Returns
     -------
@@ -208,31 +206,32 @@ def value_map(
     acting = value.policy >= 0 if _is_solution(value) else None
     overlay, blank = emptied(Overlay(layout, numbers, policy), env, acting=acting, q=q)
 
-    axes = fresh_axes(_size(layout)) if ax is None else ax
-    _draw_squares(axes, overlay)
+    axes = open_axes(look, _size(layout))
+    shown = cast("NDArray[np.float64]", overlay.value)
+    scale = colour_scale(shown, look)
+    squares = square_colours(overlay, scale.to_rgba(np.ma.masked_invalid(shown), bytes=True)[:, :3])
+    _draw_squares(axes, squares)
+    inks = _inks(squares)
     side = _side_of_square(axes, layout)
     with_arrows = side >= ARROWS_FROM and overlay.weights is not None
-    if side * layout.n_rows >= BAR_FROM:
-        _draw_bar(axes, overlay, side * layout.n_columns)
+    if side * layout.n_rows >= BAR_FROM and not is_constant(shown, look):
+        draw_bar(axes, scale)
     if side >= LINES_FROM:
         _draw_lines(axes, layout)
     hatched = blank and side >= ARROWS_FROM
     if hatched:
         draw_hatch(axes, overlay)
     if with_arrows:
-        _draw_arrows(axes, overlay, lift=0.14 if side >= NUMBERS_FROM else 0.0)
+        _draw_arrows(axes, overlay, inks, lift=0.14 if side >= NUMBERS_FROM else 0.0)
     if side >= LETTERS_FROM:
-        _write_marks(axes, overlay, side)
+        _write_marks(axes, overlay, inks, side)
     if side >= NUMBERS_FROM:
-        _write_numbers(axes, overlay, side)
-    axes.set_title(title, loc="left", fontsize=LABEL_SIZE, color=INK, parse_math=False)
+        _write_numbers(axes, overlay, inks, side)
+    write_title(axes, title)
     axes.set_xlim(-0.5, layout.n_columns - 0.5)
     axes.set_ylim(layout.n_rows - 0.5, -0.5)
     said = said if with_arrows else said[:1]
-    write_caption(axes, [*said, f"{'Hatched' if hatched else 'Grey'}: {', '.join(blank)}."] if blank else said)
-    if ax is None:
-        wrap(axes)
-    return axes
+    return finish(axes, look, [*said, f"{'Hatched' if hatched else 'Grey'}: {', '.join(blank)}."] if blank else said)
 
 
 def _is_solution(value: object) -> "TypeGuard[Solution]":
@@ -264,31 +263,10 @@ def _side_of_square(axes: "Axes", layout: GridLayout) -> float:
     return min(box.width / layout.n_columns, box.height / layout.n_rows) / figure.dpi
 
 
-def _draw_squares(axes: "Axes", overlay: Overlay) -> None:
-    axes.imshow(square_colours(overlay), interpolation="nearest")
+def _draw_squares(axes: "Axes", squares: NDArray[np.uint8]) -> None:
+    axes.imshow(squares, interpolation="nearest")
     axes.set_xticks([])
     axes.set_yticks([])
-
-
-def _draw_bar(axes: "Axes", overlay: Overlay, width: float) -> None:
-    """Draw the scale of the colours beside a grid that is `width` inches wide."""
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import ListedColormap, Normalize
-
-    value = overlay.value
-    assert value is not None
-    known = value[np.isfinite(value)]
-    if not known.size or known.min() == known.max():
-        return
-    # The same table as the squares, so that bar and grid have the same colours.
-    table = ListedColormap(colours.heat(np.linspace(0.0, 1.0, 256)) / 255.0)
-    figure = axes.get_figure(root=False)
-    assert figure is not None
-    # As an inset of the axes it is as high as the grid in every layout.
-    place = axes.inset_axes((1.0 + BAR_GAP / width, 0.0, BAR_WIDTH / width, 1.0))
-    bar = figure.colorbar(ScalarMappable(Normalize(known.min(), known.max()), table), cax=place)
-    bar.ax.tick_params(labelsize=TICK_SIZE, labelcolor=INK)
-    cast("Any", bar).outline.set_visible(False)
 
 
 def _draw_lines(axes: "Axes", layout: GridLayout) -> None:
@@ -299,7 +277,7 @@ def _draw_lines(axes: "Axes", layout: GridLayout) -> None:
         spine.set_visible(False)
 
 
-def _draw_arrows(axes: "Axes", overlay: Overlay, lift: float) -> None:
+def _draw_arrows(axes: "Axes", overlay: Overlay, inks: NDArray[np.str_], lift: float) -> None:
     layout = overlay.layout
     lengths = overlay.arrow_lengths * (layout.cells[:, :1] >= 0)
     arrows = layout.arrows
@@ -308,7 +286,7 @@ def _draw_arrows(axes: "Axes", overlay: Overlay, lift: float) -> None:
     moves = np.array([unit(arrow) for arrow in arrows], dtype=np.float64)[actions]
     still = ~moves.any(axis=1)
     row, column = layout.cells[states].T.astype(np.float64)
-    ink = _inks(overlay)[layout.cells[states, 0], layout.cells[states, 1]]
+    ink = inks[layout.cells[states, 0], layout.cells[states, 1]]
     alone = np.count_nonzero(lengths, axis=1)[states] == 1
     longest = 0.30 if lift else 0.38
     stretch = np.maximum(np.sqrt((moves**2).sum(axis=1)), 1.0)
@@ -338,15 +316,13 @@ def _draw_arrows(axes: "Axes", overlay: Overlay, lift: float) -> None:
         axes.scatter(column[still], row[still] - lift, s=9, c=ink[still], zorder=3)
 
 
-def _inks(overlay: Overlay) -> NDArray[np.str_]:
+def _inks(squares: NDArray[np.uint8]) -> NDArray[np.str_]:
     """(n_rows, n_columns) colour of what is written on every square."""
-    squares = square_colours(overlay)
     inks = [colours.hexadecimal(colours.ink_on((r, g, b))) for r, g, b in squares.reshape(-1, 3).tolist()]
     return np.array(inks).reshape(squares.shape[:2])
 
 
-def _write_marks(axes: "Axes", overlay: Overlay, side: float) -> None:
-    inks = _inks(overlay)
+def _write_marks(axes: "Axes", overlay: Overlay, inks: NDArray[np.str_], side: float) -> None:
     for (row, column), mark in overlay.layout.marks.items():
         axes.text(
             column - 0.36,
@@ -359,10 +335,9 @@ def _write_marks(axes: "Axes", overlay: Overlay, side: float) -> None:
         )
 
 
-def _write_numbers(axes: "Axes", overlay: Overlay, side: float) -> None:
-    inks = _inks(overlay)
+def _write_numbers(axes: "Axes", overlay: Overlay, inks: NDArray[np.str_], side: float) -> None:
     drop = 0.0 if overlay.weights is None else 0.29
-    longest = max(map(len, overlay.texts))
+    longest = max(map(len, overlay.texts), default=0) or 1
     # A digit is about 0.6 of its height wide; 72 points are an inch.
     size = min(11.0, 18 * side, 0.86 * side * 72 / (0.62 * longest))
     for text, (row, column) in zip(overlay.texts, overlay.layout.cells.tolist(), strict=True):

@@ -75,6 +75,7 @@ FAMILIES = {
     "plotting/test_alpha_vectors": "plotting: belief_values",
     "plotting/test_belief_trace": "plotting: time_rows",
     "plotting/test_curves": "plotting: figure_list intervals",
+    "plotting/test_pyplot": "plotting: colour_scale",
     "plotting/test_value_surface": "plotting: plane",
     "rendering/test_grid": "rendering: canvas painting",
     "training/test_engines": "training: kernels run run_log step_buffer",
