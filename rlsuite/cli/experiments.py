@@ -176,8 +176,9 @@ def draw(
     """
     from rlsuite.experiments.folder import slug
     from rlsuite.plotting import Palette, figures
-    from rlsuite.plotting.figure import write
+    from rlsuite.plotting.figure import check_format, write
 
+    check_format(f".{suffix}")
     palette = Palette(run.agent for runs in results.values() for run in runs)
     written: list[Path] = []
     skipped: list[str] = []

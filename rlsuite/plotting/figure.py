@@ -331,6 +331,12 @@ _WITHOUT_DATE: Final[dict[str, dict[str, None]]] = {
 }
 
 
+def check_format(suffix: str) -> None:
+    """Raise `ParameterError` unless figures are written to files of this suffix."""
+    if suffix.lower() not in _WITHOUT_DATE:
+        raise errors.ParameterError(errors.unknown("figure format", suffix, _WITHOUT_DATE))
+
+
 def save(figure: "Axes | Figure", path: str | os.PathLike[str]) -> Path:
     """Write a figure to a file, atomically; equal figures give equal bytes.
 
@@ -368,8 +374,7 @@ def save(figure: "Axes | Figure", path: str | os.PathLike[str]) -> Path:
     from matplotlib.axes import Axes
 
     target = Path(path)
-    if target.suffix.lower() not in _WITHOUT_DATE:
-        raise errors.ParameterError(errors.unknown("figure format", target.suffix, _WITHOUT_DATE))
+    check_format(target.suffix)
     whole = figure.get_figure(root=True) if isinstance(figure, Axes) else figure
     assert whole is not None
     with replacing(target) as unfinished, matplotlib.rc_context({"svg.hashsalt": "rlsuite"}):
