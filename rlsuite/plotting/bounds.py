@@ -94,7 +94,7 @@ def gap(
     >>> bool((lower.get_ydata() <= upper.get_ydata()).all()), bool(lower.get_ydata()[-1] == plan.lower_bound)
     (True, True)
     """
-    named = by_label(plans)
+    named = by_label("gap", plans, "lower_bound", " for a POMDP")
     if against not in AXES:
         raise errors.ParameterError(errors.unknown("axis to draw against", against, AXES))
     curves = {label: _bounds(plan, against) for label, plan in named.items()}
@@ -237,7 +237,7 @@ def convergence(
     >>> ax.get_yscale(), ax.get_title(loc="left")
     ('log', '2 states, 2 actions, gamma 0.9')
     """
-    named = by_label(solutions)
+    named = by_label("convergence", solutions, "trace")
     if against not in AXES:
         raise errors.ParameterError(errors.unknown("axis to draw against", against, AXES))
     curves = {label: _curve(solution, against) for label, solution in named.items()}

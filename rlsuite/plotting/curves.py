@@ -8,8 +8,8 @@ Every function here takes the `Results` of one agent or of several agents in one
 # (matplotlib leaves the keywords of its drawing functions untyped.)
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal, Unpack
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +28,16 @@ from rlsuite.plotting.figure import (
 )
 from rlsuite.plotting.figure_list import figure_of_results
 from rlsuite.plotting.intervals import FEW_POINTS, Curve, draw_band, sentences
+from rlsuite.plotting.labels import is_agent
 from rlsuite.plotting.style import OPTIMUM, Palette
 from rlsuite.training.results import Record, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from rlsuite.agents import Agent
+
+    Given = Results | Agent
 
 
 # ------------------------------------------------------------------------------- returns of many seeds on a common axis
@@ -127,14 +132,14 @@ SMOOTHING: Final = 50
 @figure_of_results
 @takes_look
 def cumulative_reward(
-    results: Results | Sequence[Results], *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
+    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
 ) -> "Axes":
     """Sum of all rewards so far.
 
     Parameters
     ----------
     results
-        Of one agent, or of several in the same environment.
+        What `train` returned; of several agents in the same environment, a list of these. Or agents that have learned.
     palette
         Looks of all agents of the run; None: a palette of these agents alone.
     **look
@@ -154,7 +159,7 @@ def cumulative_reward(
     RlsuiteWarning
         If an agent has one seed only.
     """
-    runs = _checked(results)
+    runs = _checked(results, "cumulative_reward")
     curves = [_over_time(run, "cumulative_reward") for run in runs]
     return _draw(runs, curves, "cumulative reward", UNITS[runs[0].unit], [], None, look, palette)
 
@@ -162,7 +167,7 @@ def cumulative_reward(
 @figure_of_results
 @takes_look
 def regret(
-    results: Results | Sequence[Results], *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
+    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
 ) -> "Axes":
     """Sum of all optimality gaps ``V*(s) - Q*(s, a)`` so far, the loss against the optimal policy.
 
@@ -185,7 +190,7 @@ def regret(
     RlsuiteWarning
         If an agent has one seed only.
     """
-    runs = _checked(results)
+    runs = _checked(results, "regret")
     _require(runs, lambda record: record.regret.size > 0, "no regret: the optimum of {environment} is not known{why}")
     curves = [_over_time(run, "regret") for run in runs]
     note = "Regret: sum of V*(s) - Q*(s, a) over the steps so far."
@@ -195,7 +200,7 @@ def regret(
 @figure_of_results
 @takes_look
 def evaluation(
-    results: Results | Sequence[Results], *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
+    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
 ) -> "Axes":
     """Value of the greedy policy at the start, at each evaluation; the exact optimum as a dashed line.
 
@@ -218,7 +223,7 @@ def evaluation(
     RlsuiteWarning
         If an agent has one seed only.
     """
-    runs = _checked(results)
+    runs = _checked(results, "evaluation")
     _require(runs, lambda record: record.evaluation.size > 0, "no evaluations: train with evaluate_every=")
     curves = [Curve(run.agent, run.evaluation_time.astype(np.float64), run.stacked("evaluation")) for run in runs]
     optima = {run.agent: np.array(known) for run in runs if (known := _known_optima(run))}
@@ -230,7 +235,7 @@ def evaluation(
 @figure_of_results
 @takes_look
 def evaluation_return(
-    results: Results | Sequence[Results], *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
+    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
 ) -> "Axes":
     """Undiscounted return of the greedy policy, at each evaluation: the number that is usually published.
 
@@ -253,7 +258,7 @@ def evaluation_return(
     RlsuiteWarning
         If an agent has one seed only.
     """
-    runs = _checked(results)
+    runs = _checked(results, "evaluation_return")
     _require(runs, lambda record: record.evaluation_return.size > 0, "no evaluations: train with evaluate_every=")
     _require(
         runs,
@@ -271,7 +276,7 @@ def evaluation_return(
 @figure_of_results
 @takes_look
 def episode_return(
-    results: Results | Sequence[Results],
+    results: "Given | Sequence[Given]",
     *,
     against: Literal["episodes", "steps"] = "episodes",
     smooth: int | None = None,
@@ -306,7 +311,7 @@ def episode_return(
     RlsuiteWarning
         If an agent has one seed only.
     """
-    runs = _checked(results)
+    runs = _checked(results, "episode_return")
     if against not in UNITS:
         raise errors.ParameterError(errors.unknown("axis to draw against", against, UNITS))
     if smooth is not None and smooth < 1:
@@ -321,8 +326,12 @@ def episode_return(
     return _draw(runs, curves, "return per episode", UNITS[against], notes, None, look, palette)
 
 
-def _checked(results: Results | Sequence[Results]) -> list[Results]:
-    runs = [results] if isinstance(results, Results) else list(results)
+def _checked(results: "Given | Sequence[Given]", figure: str) -> list[Results]:
+    if isinstance(results, Mapping):
+        some = next(iter(results), "label")
+        raise ParameterError(f"these are results of several environments: choose one, as results[{some!r}]")
+    given: Any = [results] if isinstance(results, Results) or not isinstance(results, Iterable) else list(results)
+    runs = [_results_of(one, figure) for one in given]
     if not runs:
         raise errors.ParameterError("no results to draw: pass what rl.train(...) returned, or a list of these")
     for run in runs:
@@ -342,6 +351,16 @@ def _checked(results: Results | Sequence[Results]) -> list[Results]:
             "label in a TOML file"
         )
     return runs
+
+
+def _results_of(given: Any, figure: str) -> Results:
+    """The results themselves; of an agent, those of its last run."""
+    if isinstance(given, Results):
+        return given
+    if not is_agent(given):
+        kind = type(given).__name__
+        raise ParameterError(f"{figure} draws what rl.train(...) returned, or agents that learned, not of type {kind}")
+    return Results(type(given).__name__, "", [given.record_])
 
 
 def _require(runs: list[Results], holds: Callable[[Record], bool], complaint: str) -> None:

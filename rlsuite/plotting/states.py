@@ -19,6 +19,7 @@ from rlsuite.plotting.figure import (
     write_in_full,
 )
 from rlsuite.plotting.figure_list import figure_of_solution
+from rlsuite.plotting.labels import check_solved
 from rlsuite.plotting.style import OPTIMUM, Palette
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def state_values(solution: "Solution", **look: Unpack[AxesKeywords]) -> "Axes":
     >>> [line.get_label() for line in ax.get_lines()], [line.get_ydata().round(9).tolist() for line in ax.get_lines()]
     (['stay'], [[10.0]])
     """
+    check_solved("state_values", solution, "lookahead")
     mdp = solution.lookahead.mdp
     labels: list[str] = list(mdp.action_labels or map("action {}".format, range(mdp.n_actions)))
     acting = np.flatnonzero(solution.policy >= 0)

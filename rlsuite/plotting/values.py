@@ -3,7 +3,7 @@
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
 
-from typing import TYPE_CHECKING, Final, TypeGuard, Unpack, cast
+from typing import TYPE_CHECKING, Any, Final, TypeGuard, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from rlsuite.models import MDP
 from rlsuite.plotting.colour_scale import colour_scale, draw_bar, is_constant
 from rlsuite.plotting.figure import ColourKeywords, finish, open_axes, takes_look, write_title
 from rlsuite.plotting.figure_list import figure_of_solution
+from rlsuite.plotting.labels import is_agent
 from rlsuite.rendering import colours
 from rlsuite.rendering.arrows import unit
 from rlsuite.rendering.layout import GridLayout
@@ -23,6 +24,7 @@ from rlsuite.rendering.painting import square_colours
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from rlsuite.agents import Agent
     from rlsuite.core.aliases import Env
     from rlsuite.planning import Solution
 
@@ -130,7 +132,7 @@ LINES_FROM: Final = 0.06
 @takes_look
 def value_map(
     where: "GridLayout | Env | str",
-    value: "ArrayLike | Solution | None" = None,
+    value: "ArrayLike | Solution | Agent | None" = None,
     policy: ArrayLike | None = None,
     *,
     q: ArrayLike | None = None,
@@ -146,7 +148,7 @@ def value_map(
     value
         (S,) float value of each state; NaN where there is none. None: the largest entry of each row of `q`. Or what
         `solve` returned: then an arrow is drawn for every action that may be optimal, as far as its error bound can
-        tell (none if actions are not directions).
+        tell (none if actions are not directions). Or an agent that has learned, or its (S, A) action values: as `q`.
     policy
         (S,) int action of each state (-1: none), or (S, A) probabilities: longer arrows are more probable.
     q
@@ -180,12 +182,27 @@ def value_map(
     title, env = "", None
     if isinstance(where, GridLayout):
         layout = where
+    elif isinstance(where, MDP) or is_agent(where) or _is_solution(where):
+        what = "agent" if is_agent(where) else "rl.solve(mdp)"
+        raise ParameterError(
+            f"{type(where).__name__} does not say where its states are: give the environment, or a GridLayout, first, "
+            f"as value_map(env, {what})"
+        )
     else:
         env = find_env(where)
         layout = GridLayout.from_env(env)
         title = type(env.unwrapped).__name__ if env.spec is None else env.spec.id
+    if isinstance(value, MDP):
+        raise ParameterError("an MDP has no values yet: value_map(env, rl.solve(mdp))")
     if policy is not None and q is not None:
         raise ParameterError("give policy= or q=, not both")
+    if is_agent(value):
+        learned: Any = value
+        value = cast("ArrayLike", getattr(learned, "q_" if hasattr(type(value), "q_") else "value_"))
+    if value is not None and not _is_solution(value) and np.ndim(cast("ArrayLike", value)) == 2:
+        if policy is not None or q is not None:
+            raise ParameterError("give a solution, an agent or a table of action values alone")
+        value, q = None, cast("ArrayLike", value)
     said = ["Colour: value of the state.", "Arrows: actions of the policy."]
     if _is_solution(value):
         if policy is not None or q is not None:
@@ -202,9 +219,12 @@ def value_map(
         numbers = _best(q) if numbers is None else numbers
         said[1] = "Arrows: all best actions."
     if numbers is None:
-        raise ParameterError("nothing to draw: give value= or q=")
+        raise ParameterError("nothing to draw: give a solution, an agent, value= or q= beside the environment")
     acting = value.policy >= 0 if _is_solution(value) else None
     overlay, blank = emptied(Overlay(layout, numbers, policy), env, acting=acting, q=q)
+    known = np.unique(cast("NDArray[np.float64]", overlay.value))
+    if known.size and known[0] == known[-1]:
+        said[0] = f"The value is {known[0]:.4g} everywhere."
 
     axes = open_axes(look, _size(layout))
     shown = cast("NDArray[np.float64]", overlay.value)

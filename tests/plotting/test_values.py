@@ -5,7 +5,7 @@ from matplotlib.collections import PathCollection
 from matplotlib.quiver import Quiver
 
 import rlsuite as rl
-from rlsuite.errors import EnvironmentNotFound, ParameterError, UnsuitableEnvironment
+from rlsuite.errors import EnvironmentNotFound, NotLearned, ParameterError, UnsuitableEnvironment
 from rlsuite.plotting import value_map
 from rlsuite.rendering import GridLayout
 from rlsuite.rendering.colours import PAPER, UNKNOWN, VIRIDIS, WALL
@@ -236,3 +236,36 @@ def test_wrong_arguments_are_refused(grid_goal, arguments, complaint):
 def test_an_environment_without_a_plane_is_refused():
     with pytest.raises(UnsuitableEnvironment, match="Taxi-v4"):
         value_map(gymnasium.make("Taxi-v4"), np.zeros(500))
+
+
+def test_an_agent_is_drawn_as_its_table_is(caption_of):
+    env = gymnasium.make("rlsuite_envs:rlsuite/GridGoal-v0")
+    agent = rl.QLearning(gamma=0.9).learn(env, steps=500, seed=1)
+    by_name, by_agent, by_table = value_map(env, q=agent.q_), value_map(env, agent), value_map(env, agent.q_)
+    assert numbers_of(by_name) == numbers_of(by_agent) == numbers_of(by_table) != {}
+    assert arrows_of(by_name) == arrows_of(by_agent) == arrows_of(by_table)
+    predictor = rl.TD(gamma=0.9).learn(env, steps=500, seed=1)
+    assert numbers_of(value_map(env, predictor)) == numbers_of(value_map(env, predictor.value_))
+
+
+def test_what_is_meant_instead_is_said(grid_goal):
+    mdp = rl.MDP.from_env("FrozenLake-v1", gamma=0.9)
+    agent = rl.QLearning(gamma=0.9)
+    for first in (mdp, rl.solve(mdp), agent):
+        with pytest.raises(ParameterError, match=r"does not say where its states are: .* value_map\(env, .*\)"):
+            value_map(first)
+    with pytest.raises(ParameterError, match=r"an MDP has no values yet: value_map\(env, rl\.solve\(mdp\)\)"):
+        value_map("FrozenLake-v1", mdp)
+    with pytest.raises(NotLearned):
+        value_map("FrozenLake-v1", agent)
+    with pytest.raises(ParameterError, match=r"nothing to draw: .* an agent"):
+        value_map("FrozenLake-v1")
+    with pytest.raises(ParameterError, match="give a solution, an agent or a table of action values alone"):
+        value_map(grid_goal, np.zeros((6, 4)), q=np.zeros((6, 4)))
+
+
+@pytest.mark.parametrize("q", [np.zeros((6, 4)), np.full((6, 4), 7.0)])
+def test_a_constant_table_is_drawn_without_a_warning(grid_goal, q, caption_of):
+    ax = value_map(grid_goal, q=q)
+    assert ax.child_axes == []
+    assert "everywhere" in caption_of(ax) or "nothing learned" in caption_of(ax)
