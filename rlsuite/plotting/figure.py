@@ -9,7 +9,7 @@ Figures that `write` draws are an exception. matplotlib is imported when the fir
 
 import os
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from itertools import pairwise
 from pathlib import Path
@@ -199,8 +199,8 @@ def write_title(ax: "Axes", text: str, above: float = 6.0) -> None:
 
 def dress_curves(ax: "Axes", title: str, x_label: str, y_label: str) -> None:
     """Title, labels, light grid lines and a legend above the axes, once all lines are drawn."""
-    rows = _legend(ax)
-    write_title(ax, title, 6.0 + LEGEND_ROW * rows)
+    handles, labels = ax.get_legend_handles_labels()
+    write_title(ax, title, above=legend_above(ax, dict(zip(labels, handles, strict=True))))
     ax.set_xlabel(x_label, fontsize=LABEL_SIZE, color=INK)
     ax.set_ylabel(y_label, fontsize=LABEL_SIZE, color=INK)
     ax.tick_params(labelsize=TICK_SIZE, labelcolor=INK, color=CAPTION_INK)
@@ -241,16 +241,16 @@ def write_caption(ax: "Axes", sentences: list[str]) -> None:
     caption.set_gid(CAPTION_ID)
 
 
-def _legend(ax: "Axes") -> int:
-    """Draw the legend above the axes, where it can cover no curve; its number of rows."""
-    handles, labels = ax.get_legend_handles_labels()
-    if not labels:
-        return 0
-    # A letter of 9 points is about 5 wide, a line with its gaps about 50.
-    columns = max(1, min(len(labels), int(_width(ax) / (5 * max(map(len, labels)) + 50))))
+def legend_above(ax: "Axes", handles: Mapping[str, Any], handlelength: float = 2.8) -> float:
+    """Draw a legend above the axes, where it can cover nothing; return how many points above them a title stands."""
+    if not handles:
+        return 6.0
+    # A letter of 9 points is about 5 wide, a handle with its gaps 9 more for each unit of its length.
+    wide = 5 * max(map(len, handles)) + 9 * handlelength + 25
+    columns = max(1, min(len(handles), int(_width(ax) / wide)))
     legend = ax.legend(
-        handles,
-        labels,
+        list(handles.values()),
+        list(handles),
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
         borderaxespad=0.2,
@@ -259,12 +259,12 @@ def _legend(ax: "Axes") -> int:
         frameon=False,
         fontsize=TICK_SIZE,
         labelcolor=INK,
-        handlelength=2.8,
+        handlelength=handlelength,
         columnspacing=1.8,
     )
     for text in legend.get_texts():
         text.set_parse_math(False)  # a dollar sign in a label does not begin a formula
-    return -(-len(labels) // columns)
+    return 6.0 + LEGEND_ROW * -(-len(handles) // columns)
 
 
 def _width(ax: "Axes") -> float:

@@ -1,4 +1,4 @@
-"""A value function and a policy on a grid, with hatched squares where there is no value to show."""
+"""A value function and a policy on a grid."""
 
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.environments.finding import find_env
-from rlsuite.errors import ParameterError, RlsuiteError
+from rlsuite.errors import ParameterError
 from rlsuite.models import MDP
 from rlsuite.plotting.colour_scale import colour_scale, draw_bar, is_constant
-from rlsuite.plotting.figure import ColourKeywords, finish, open_axes, takes_look, write_title
+from rlsuite.plotting.figure import ColourKeywords, finish, legend_above, open_axes, takes_look, write_title
 from rlsuite.plotting.figure_list import figure_of_solution
 from rlsuite.plotting.labels import is_agent
+from rlsuite.plotting.squares import Kind, draw_kinds, without_value
 from rlsuite.rendering import colours
 from rlsuite.rendering.arrows import unit
 from rlsuite.rendering.layout import GridLayout
@@ -27,92 +28,6 @@ if TYPE_CHECKING:
     from rlsuite.agents import Agent
     from rlsuite.core.aliases import Env
     from rlsuite.planning import Solution
-
-
-ENDS: Final = "ends"
-UNREACHABLE: Final = "out of reach"
-NOT_LEARNED: Final = "nothing learned"
-NO_VALUE: Final = "no value"
-
-HATCH: Final = (176, 179, 184)
-"""Colour of the lines, darker than the square below them."""
-
-
-def emptied(
-    overlay: Overlay,
-    env: "Env | None",
-    *,
-    acting: NDArray[np.bool_] | None = None,
-    q: ArrayLike | None = None,
-) -> tuple[Overlay, list[str]]:
-    """Return an overlay without the numbers and arrows of states that have no value to show, and the reasons.
-
-    Parameters
-    ----------
-    overlay
-        What is to be drawn.
-    env
-        The environment, if there is one: its table says where it ends, and what it reaches.
-    acting
-        (S,) bool, where a solution takes an action; None if there is no solution.
-    q
-        (S, A) learned action values, if they are to be drawn. A state in which nothing was learned still has its
-        initial values, which are those of the ends, or 0.
-    """
-    assert overlay.value is not None
-    layout, value = overlay.layout, overlay.value
-    ends = layout.idle | (False if acting is None else ~acting)
-    unreachable = np.zeros_like(ends)
-    model = None if env is None else _model(env)
-    if model is not None and model.n_states == layout.n_states:
-        from rlsuite.planning import reachable_states
-
-        unreachable = ~reachable_states(model)
-        ends = ends | ~model.legal.any(axis=1)
-    found = {ENDS: ends & ~unreachable, UNREACHABLE: unreachable}
-    if q is not None:
-        found[NOT_LEARNED] = _not_learned(np.asarray(q, dtype=np.float64), ends) & ~ends & ~unreachable
-    hidden = np.logical_or.reduce(list(found.values()))
-    found[NO_VALUE] = np.isnan(value) & ~hidden
-    on_grid = layout.cells[:, 0] >= 0
-    reasons = [why for why, states in found.items() if (states & on_grid).any()]
-    without_numbers = GridLayout(
-        *(layout.n_rows, layout.n_columns, layout.cells),
-        *(layout.walls, layout.marks, layout.arrows, layout.idle | hidden),
-    )
-    return Overlay(without_numbers, np.where(hidden, np.nan, value), overlay.weights), reasons
-
-
-def draw_hatch(axes: "Axes", overlay: Overlay) -> None:
-    """Hatch the squares of states without a number."""
-    from matplotlib.collections import PolyCollection
-
-    assert overlay.value is not None
-    cells = overlay.layout.cells
-    row, column = cells[np.isnan(overlay.value) & (cells[:, 0] >= 0)].T
-    corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
-    squares = np.stack([column, row], axis=1)[:, np.newaxis, :] + corners
-    shade = colours.hexadecimal(HATCH)
-    axes.add_collection(
-        PolyCollection(list(squares), facecolors="none", edgecolors=shade, linewidths=0.0, hatch="////")
-    )
-
-
-def _model(env: "Env") -> MDP | None:
-    try:
-        return MDP.from_env(env, gamma=0.5)
-    except RlsuiteError:  # it has no table, or none that can be trusted
-        return None
-
-
-def _not_learned(q: NDArray[np.float64], ends: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which rows still have the initial value in all legal entries."""
-    highest = q.max(axis=1)
-    lowest = np.where(np.isneginf(q), highest[:, np.newaxis], q).min(axis=1)
-    constant = highest == lowest
-    at_ends = np.unique(highest[ends & constant & np.isfinite(highest)])
-    initial = at_ends[0] if at_ends.size == 1 else 0.0
-    return constant & (highest == initial)
 
 
 # Lengths in inches.
@@ -160,9 +75,9 @@ def value_map(
     Returns
     -------
     matplotlib.axes.Axes
-        Squares without a value are hatched, have no number and no arrow, and do not count for the scale of the
-        colours: ends, squares that no episode reaches (both known of an environment with a table), and with `q` those
-        in whose actions nothing was learned.
+        Squares without a value have no number and no arrow, and do not count for the scale of the colours: goals, pits
+        and other ends, squares that no episode reaches (both known of an environment with a table), and with `q` those
+        in whose actions nothing was learned. The legend says how they look.
 
     Raises
     ------
@@ -221,15 +136,19 @@ def value_map(
     if numbers is None:
         raise ParameterError("nothing to draw: give a solution, an agent, value= or q= beside the environment")
     acting = value.policy >= 0 if _is_solution(value) else None
-    overlay, blank = emptied(Overlay(layout, numbers, policy), env, acting=acting, q=q)
-    known = np.unique(cast("NDArray[np.float64]", overlay.value))
-    if known.size and known[0] == known[-1]:
+    overlay, kinds = without_value(Overlay(layout, numbers, policy), env, acting=acting, q=q)
+    shown = cast("NDArray[np.float64]", overlay.value)
+    known = shown[np.isfinite(shown)]
+    if not known.size:
+        said[0] = "No state has a value to show."
+    elif known.min() == known.max():
         said[0] = f"The value is {known[0]:.4g} everywhere."
 
     axes = open_axes(look, _size(layout))
-    shown = cast("NDArray[np.float64]", overlay.value)
     scale = colour_scale(shown, look)
     squares = square_colours(overlay, scale.to_rgba(np.ma.masked_invalid(shown), bytes=True)[:, :3])
+    for kind, places in kinds.items():
+        squares[places] = kind.colour
     _draw_squares(axes, squares)
     inks = _inks(squares)
     side = _side_of_square(axes, layout)
@@ -238,20 +157,17 @@ def value_map(
         draw_bar(axes, scale)
     if side >= LINES_FROM:
         _draw_lines(axes, layout)
-    hatched = blank and side >= ARROWS_FROM
-    if hatched:
-        draw_hatch(axes, overlay)
+    legend = draw_kinds(axes, kinds, side) if side >= ARROWS_FROM else {}
     if with_arrows:
         _draw_arrows(axes, overlay, inks, lift=0.14 if side >= NUMBERS_FROM else 0.0)
     if side >= LETTERS_FROM:
-        _write_marks(axes, overlay, inks, side)
+        _write_marks(axes, layout, inks, side, kinds)
     if side >= NUMBERS_FROM:
         _write_numbers(axes, overlay, inks, side)
-    write_title(axes, title)
+    write_title(axes, title, above=legend_above(axes, legend, handlelength=1.6))
     axes.set_xlim(-0.5, layout.n_columns - 0.5)
     axes.set_ylim(layout.n_rows - 0.5, -0.5)
-    said = said if with_arrows else said[:1]
-    return finish(axes, look, [*said, f"{'Hatched' if hatched else 'Grey'}: {', '.join(blank)}."] if blank else said)
+    return finish(axes, look, said if with_arrows else said[:1])
 
 
 def _is_solution(value: object) -> "TypeGuard[Solution]":
@@ -342,17 +258,26 @@ def _inks(squares: NDArray[np.uint8]) -> NDArray[np.str_]:
     return np.array(inks).reshape(squares.shape[:2])
 
 
-def _write_marks(axes: "Axes", overlay: Overlay, inks: NDArray[np.str_], side: float) -> None:
-    for (row, column), mark in overlay.layout.marks.items():
-        axes.text(
-            column - 0.36,
-            row - 0.33,
-            mark,
-            ha="center",
-            va="center",
-            fontsize=min(10, 12 * side + 2),
-            color=inks[row, column],
-        )
+def _write_marks(
+    axes: "Axes",
+    layout: GridLayout,
+    inks: NDArray[np.str_],
+    side: float,
+    kinds: dict[Kind, NDArray[np.bool_]],
+) -> None:
+    """Write the marks of squares that no symbol explains."""
+    for square, mark in layout.marks.items():
+        if not any(kind.marker and places[square] for kind, places in kinds.items()):
+            axes.text(
+                square[1] - 0.34,
+                square[0] - 0.32,
+                mark,
+                ha="center",
+                va="center",
+                fontsize=min(12.0, 14.0 * side + 2.0),
+                fontweight="bold",
+                color=inks[square],
+            )
 
 
 def _write_numbers(axes: "Axes", overlay: Overlay, inks: NDArray[np.str_], side: float) -> None:
