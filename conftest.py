@@ -2,6 +2,7 @@
 
 import gc
 import hashlib
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ MOST_COMPILED = 350
 # PyTorch is an extra; without it nothing in there can run
 collect_ignore_glob = [] if find_spec("torch") else ["rlsuite/approximation/deep/*"]
 
+os.environ["MPLBACKEND"] = "Agg"
 TESTS = Path(__file__).parent / "tests"
 CHOSEN = dict(line.split("::", 1) for line in (TESTS / "quick.txt").read_text(encoding="utf-8").split())
 """The test that `pytest -m quick` takes of a file, where that is not the first one; empty where all take seconds."""
@@ -118,6 +120,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         too_many = count > MOST_COMPILED
         words = f"{count} compiled functions, of at most {MOST_COMPILED} (MOST_COMPILED in conftest.py)"
         terminalreporter.write_line(f"FAILED {words}" if too_many else words, red=too_many)
+
+
+@pytest.fixture(autouse=True)
+def close_figures() -> Iterator[None]:
+    """Close what a test or an example has drawn; no window ever opens."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
 
 
 @pytest.fixture(autouse=True)

@@ -85,7 +85,8 @@ def value_maps(experiment: "Experiment", folder: Path) -> list[Path]:
     from rlsuite.experiments.folder import slug
     from rlsuite.models import MDP
     from rlsuite.planning import solve
-    from rlsuite.plotting import save, value_map
+    from rlsuite.plotting import value_map
+    from rlsuite.plotting.figure import write
     from rlsuite.rendering import GridLayout
 
     written: list[Path] = []
@@ -101,5 +102,5 @@ def value_maps(experiment: "Experiment", folder: Path) -> list[Path]:
         except UnsuitableEnvironment:
             continue
         solution = solve(MDP.from_env(env, gamma=cell.agent.agent.gamma))
-        written.append(save(value_map(env, solution), folder / f"{slug(label)}-optimum.png"))
+        written.append(write(folder / f"{slug(label)}-optimum.png", value_map, env, solution))
     return written

@@ -187,19 +187,20 @@ def draw(
         The files that were written; and why other figures were not: what the results lack.
     """
     from rlsuite.experiments.folder import slug
-    from rlsuite.plotting import Palette, figures, save
+    from rlsuite.plotting import Palette, figures
+    from rlsuite.plotting.figure import check_format, write
 
+    check_format(f".{suffix}")
     palette = Palette(run.agent for runs in results.values() for run in runs)
     written: list[Path] = []
     skipped: list[str] = []
     for environment, runs in results.items():
         for name in names or figures():
             try:
-                axes = figures()[name](runs, palette=palette)
+                path = folder / f"{slug(environment)}-{name}.{suffix}"
+                written.append(write(path, figures()[name], runs, palette=palette))
             except ParameterError as error:
                 skipped.append(f"{name} of {environment}: {error}")
-                continue
-            written.append(save(axes, folder / f"{slug(environment)}-{name}.{suffix}"))
     return written, skipped
 
 

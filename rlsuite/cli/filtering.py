@@ -98,9 +98,10 @@ def run(chosen: argparse.Namespace) -> int:
         found = trail(model, steps, smooth=chosen.smooth, decode=chosen.decode)
         best = _best_action(model, found) if chosen.best_action and not isinstance(model, HMM) else None
     if chosen.plot and isinstance(model, HMM):
-        from rlsuite.plotting import save, state_posteriors
+        from rlsuite.plotting import state_posteriors
+        from rlsuite.plotting.figure import write
 
-        save(state_posteriors(model, found.given["observations"]), chosen.plot)
+        write(chosen.plot, state_posteriors, model, found.given["observations"])
     _report(chosen, found, best)
     return 0
 

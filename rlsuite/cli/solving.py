@@ -112,9 +112,9 @@ def run(chosen: argparse.Namespace) -> int:
     solution = solver(model, method, tol=chosen.tol, unreachable=chosen.unreachable, **options)
     found = _found(model, solution, layout)
     if draw is not None:
-        from rlsuite.plotting import save
+        from rlsuite.plotting.figure import write
 
-        save(draw(solution), chosen.plot)
+        write(chosen.plot, draw, solution)
     _report(chosen, found, method)
     return 0 if found.good_enough else NOT_CONVERGED
 

@@ -259,9 +259,10 @@ def _write(chosen: argparse.Namespace, agent: "Agent", results: "Results", shown
         agent.save(chosen.save)
         written["save"] = chosen.save
     if chosen.plot:
-        from rlsuite.plotting import figures, save
+        from rlsuite.plotting import figures
+        from rlsuite.plotting.figure import write
 
-        save(figures()[_figure(chosen)](results), chosen.plot)
+        write(chosen.plot, figures()[_figure(chosen)], results)
         written["plot"] = chosen.plot
     if shown is not None:
         from rlsuite.rendering import write_gif

@@ -4,7 +4,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, ParamSpec, TypeVar, get_args
 
 from rlsuite.errors import CallError, FormerNameWarning, level_of_the_caller
 from rlsuite.synonyms import FORMER_NAMES, nearest
@@ -108,6 +108,49 @@ def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Ans
         return function(*args, **given)
 
     return checked
+
+
+def shows_keywords(values: Mapping[str, object]) -> Callable[[Callable[Given, Answer]], Callable[Given, Answer]]:
+    """Make a function that takes ``**options`` of a TypedDict show each of them in its signature, with its default.
+
+    The function itself is given all of them. Unknown keywords get a suggestion, as by `says_what_to_write`.
+
+    Parameters
+    ----------
+    values : mapping
+        The defaults, in the order in which the signature shows them; those that the TypedDict lacks are left out.
+
+    Returns
+    -------
+    callable
+        The decorator. The last parameter of its function is a ``**options: Unpack[SomeTypedDict]``.
+    """
+
+    def decorated(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
+        written = inspect.signature(function)
+        shown = dict(written.parameters)
+        (kind,) = get_args(shown.popitem()[1].annotation)
+        types: dict[str, object] = kind.__annotations__  # a TypedDict has those of its bases, too
+        defaults = {name: value for name, value in values.items() if name in types}
+        for name, value in values.items():
+            if name in types:
+                annotation = getattr(types[name], "__forward_arg__", types[name])
+                shown[name] = inspect.Parameter(
+                    name, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=annotation
+                )
+            elif name in shown:  # one that the function documents itself: it keeps its place in the row
+                shown[name] = shown.pop(name)
+
+        @wraps(function)
+        def filled(*args: Given.args, **given: Given.kwargs) -> Answer:
+            for name, value in defaults.items():
+                given.setdefault(name, value)
+            return function(*args, **given)
+
+        filled.__dict__["__signature__"] = written.replace(parameters=list(shown.values()))
+        return says_what_to_write(filled)
+
+    return decorated
 
 
 class _SignatureOfInit:

@@ -1,11 +1,9 @@
 """The options that planners share: when to stop. Written once, and shown by every planner as if they were its own."""
 
 from collections.abc import Callable, Mapping
-from functools import wraps
-from inspect import Parameter, signature
-from typing import Final, ParamSpec, TypedDict, TypeVar, get_args, get_type_hints
+from typing import Final, ParamSpec, TypedDict, TypeVar
 
-from rlsuite.core.keywords import says_what_to_write
+from rlsuite.core.keywords import shows_keywords
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
@@ -94,26 +92,4 @@ def takes_limits(*, max_iterations: int | None = None) -> Callable[[Callable[Giv
     >>> method(None)
     {'tol': 1e-06, 'rtol': None, 'max_iterations': 100, 'deadline': None, 'progress': False}
     """
-    values = {**DEFAULTS, "max_iterations": max_iterations}
-
-    def decorated(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
-        written = signature(function)
-        shown = dict(written.parameters)
-        types = get_type_hints(*get_args(shown.popitem()[1].annotation))
-        defaults = {name: value for name, value in values.items() if name in types}
-        for name, value in values.items():
-            if name in types:
-                shown[name] = Parameter(name, Parameter.KEYWORD_ONLY, default=value, annotation=types[name])
-            elif name in shown:  # one that the planner documents itself: it keeps its place in the row
-                shown[name] = shown.pop(name)
-
-        @wraps(function)
-        def planned(*args: Given.args, **given: Given.kwargs) -> Answer:
-            for name, value in defaults.items():
-                given.setdefault(name, value)
-            return function(*args, **given)
-
-        planned.__dict__["__signature__"] = written.replace(parameters=list(shown.values()))
-        return says_what_to_write(planned)
-
-    return decorated
+    return shows_keywords({**DEFAULTS, "max_iterations": max_iterations})

@@ -12,6 +12,8 @@ from rlsuite.plotting.curves import episode_return as episode_return
 from rlsuite.plotting.curves import evaluation as evaluation
 from rlsuite.plotting.curves import evaluation_return as evaluation_return
 from rlsuite.plotting.curves import regret as regret
+from rlsuite.plotting.figure import AxesKeywords as AxesKeywords
+from rlsuite.plotting.figure import ColourKeywords as ColourKeywords
 from rlsuite.plotting.figure import save as save
 from rlsuite.plotting.figure_list import figures as figures
 from rlsuite.plotting.figure_list import plan_figures as plan_figures

@@ -9,7 +9,7 @@ of i most in one of its corners; so a region costs as many cuts as it has sides,
 # (matplotlib leaves the keywords of its drawing functions untyped.)
 
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,10 +23,11 @@ from rlsuite.plotting.figure import (
     INK,
     LABEL_SIZE,
     TICK_SIZE,
+    AxesKeywords,
     dress_curves,
-    fresh_axes,
-    wrap,
-    write_caption,
+    finish,
+    open_axes,
+    takes_look,
     write_in_full,
 )
 from rlsuite.plotting.figure_list import figure_of_plan
@@ -190,7 +191,10 @@ class Region(NamedTuple):
 
 
 @figure_of_plan(n_states=2)
-def alpha_vectors(plan: "AlphaVectorSolution", *, steps_left: int | None = None, ax: "Axes | None" = None) -> "Axes":
+@takes_look
+def alpha_vectors(
+    plan: "AlphaVectorSolution", *, steps_left: int | None = None, **look: Unpack[AxesKeywords]
+) -> "Axes":
     """Alpha vectors of a plan for two hidden states, and the best of them in every belief.
 
     Each vector is a straight line over the probability of the first state, in the colour of its action. The value of
@@ -203,8 +207,8 @@ def alpha_vectors(plan: "AlphaVectorSolution", *, steps_left: int | None = None,
         What `solve` returned for a POMDP of two states, by a method whose answer is alpha vectors.
     steps_left
         For a plan with a horizon: how many steps are still to come, at least 1; None: all of them.
-    ax
-        Axes to draw on; None: those of a new figure.
+    **look
+        Axes, title and limits: the keywords of `AxesKeywords`.
 
     Returns
     -------
@@ -239,7 +243,7 @@ def alpha_vectors(plan: "AlphaVectorSolution", *, steps_left: int | None = None,
     pomdp = plan.pomdp
     labels = names(pomdp.action_labels, pomdp.n_actions, "action")
     colours = [Palette(labels)[label].colour for label in labels]
-    axes = fresh_axes(CURVE_SIZE) if ax is None else ax
+    axes = open_axes(look, CURVE_SIZE)
 
     for number in parts:
         ends, action = vectors[number, ::-1], int(actions[number])
@@ -261,10 +265,7 @@ def alpha_vectors(plan: "AlphaVectorSolution", *, steps_left: int | None = None,
     _frame(axes, found)
     if len(changes) <= MOST_NUMBERS:
         _write_thresholds(axes, changes)
-    write_caption(axes, _said(plan, steps_left, vectors, parts, changes))
-    if ax is None:
-        wrap(axes)
-    return axes
+    return finish(axes, look, _said(plan, steps_left, vectors, parts, changes))
 
 
 def _regions(
@@ -363,13 +364,14 @@ FEW_BELIEFS: Final = 60
 
 
 @figure_of_plan(n_states=3)
+@takes_look
 def belief_simplex(
     plan: "AlphaVectorSolution | POMDP | HMM",
     *,
     beliefs: ArrayLike | None = None,
     trace: ArrayLike | None = None,
     steps_left: int | None = None,
-    ax: "Axes | None" = None,
+    **look: Unpack[AxesKeywords],
 ) -> "Axes":
     """All beliefs over three hidden states as a triangle, in the colours of the actions that a plan takes there.
 
@@ -388,8 +390,8 @@ def belief_simplex(
         arrows, the first with a ring.
     steps_left
         For a plan with a horizon: how many steps are still to come, at least 1; None: all of them.
-    ax
-        Axes to draw on; None: those of a new figure.
+    **look
+        Axes, title and limits: the keywords of `AxesKeywords`.
 
     Returns
     -------
@@ -432,7 +434,7 @@ def belief_simplex(
     marked, followed = _points("beliefs", beliefs), _points("trace", trace)
 
     said: list[str] = []
-    axes = fresh_axes((WIDTH, WIDTH * (HEIGHT + 2 * MARGIN) / (1.0 + 2 * MARGIN))) if ax is None else ax
+    axes = open_axes(look, (WIDTH, WIDTH * (HEIGHT + 2 * MARGIN) / (1.0 + 2 * MARGIN)))
     if parts:
         _draw_parts(axes, given.pomdp, parts, actions)
         said += [
@@ -453,10 +455,7 @@ def belief_simplex(
     axes.set_aspect("equal")
     axes.set_xlim(-MARGIN, 1.0 + MARGIN)
     axes.set_ylim(-MARGIN, HEIGHT + MARGIN)
-    write_caption(axes, [*said, "Dotted: every quarter of the probability of a state."])
-    if ax is None:
-        wrap(axes)
-    return axes
+    return finish(axes, look, [*said, "Dotted: every quarter of the probability of a state."])
 
 
 def _points(name: str, values: ArrayLike | None) -> NDArray[np.float64] | None:

@@ -4,21 +4,21 @@
 # (matplotlib leaves the keywords of its drawing functions untyped.)
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.core.checks import positive_number
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.plotting.figure import (
     CURVE_SIZE,
+    AxesKeywords,
     count_along,
     dress_curves,
-    fresh_axes,
-    wrap,
-    write_caption,
+    finish,
+    open_axes,
+    takes_look,
     write_in_full,
 )
 from rlsuite.plotting.figure_list import figure_of_plan, figure_of_solution
@@ -50,12 +50,13 @@ class Bounds(NamedTuple):
 
 
 @figure_of_plan()
+@takes_look
 def gap(
     plans: "BeliefPlan | Sequence[BeliefPlan] | Mapping[str, BeliefPlan]",
     *,
     against: Literal["seconds", "iterations"] = "seconds",
-    ax: "Axes | None" = None,
     palette: Palette | None = None,
+    **look: Unpack[AxesKeywords],
 ) -> "Axes":
     """Lower and upper bound on the optimal value at the start belief, while one planner worked, or several did.
 
@@ -67,10 +68,10 @@ def gap(
     against
         ``"seconds"``: wall-clock time, on a logarithmic axis if much happened early. ``"iterations"``: what each method
         counts, which its documentation says.
-    ax
-        Axes to draw on; None: those of a new figure.
     palette
         Looks of all labels; None: a palette of these alone.
+    **look
+        Axes, title and limits: the keywords of `AxesKeywords`.
 
     Returns
     -------
@@ -93,7 +94,7 @@ def gap(
     >>> bool((lower.get_ydata() <= upper.get_ydata()).all()), bool(lower.get_ydata()[-1] == plan.lower_bound)
     (True, True)
     """
-    named = by_label(plans)
+    named = by_label("gap", plans, "lower_bound", " for a POMDP")
     if against not in AXES:
         raise errors.ParameterError(errors.unknown("axis to draw against", against, AXES))
     curves = {label: _bounds(plan, against) for label, plan in named.items()}
@@ -103,7 +104,7 @@ def gap(
     logarithmic = against == "seconds" and _is_wide([found.x for found in curves.values()])
 
     looks = palette or Palette(named)
-    axes = fresh_axes(CURVE_SIZE) if ax is None else ax
+    axes = open_axes(look, CURVE_SIZE)
     if logarithmic:
         axes.set_xscale("log")
     for label, found in curves.items():
@@ -116,10 +117,7 @@ def gap(
         said.append(f"Never bounded: {', '.join(unbounded)}.")
     dress_curves(axes, _title(list(named.values())), against, "value at the start belief")
     _ticks(axes, against, logarithmic)
-    write_caption(axes, said)
-    if ax is None:
-        wrap(axes)
-    return axes
+    return finish(axes, look, said)
 
 
 def _bounds(plan: "BeliefPlan", against: str) -> Bounds:
@@ -195,14 +193,14 @@ BRIEF: Final = 0.1
 
 
 @figure_of_solution(on_grid=False)
-@says_what_to_write
+@takes_look
 def convergence(
     solutions: "Solution | Sequence[Solution] | Mapping[str, Solution]",
     *,
     against: Literal["iterations", "seconds"] = "iterations",
     tol: float | None = None,
-    ax: "Axes | None" = None,
     palette: Palette | None = None,
+    **look: Unpack[AxesKeywords],
 ) -> "Axes":
     """Certified error bound of a planner, or of several, while they worked; on a logarithmic axis.
 
@@ -215,10 +213,10 @@ def convergence(
         hundred times that of another. ``"seconds"``: wall-clock time.
     tol
         Tolerance that was asked for, drawn as a dashed line; None: no line.
-    ax
-        Axes to draw on; None: those of a new figure.
     palette
         Looks of all labels; None: a palette of these alone.
+    **look
+        Axes, title and limits: the keywords of `AxesKeywords`.
 
     Returns
     -------
@@ -239,7 +237,7 @@ def convergence(
     >>> ax.get_yscale(), ax.get_title(loc="left")
     ('log', '2 states, 2 actions, gamma 0.9')
     """
-    named = by_label(solutions)
+    named = by_label("convergence", solutions, "trace")
     if against not in AXES:
         raise errors.ParameterError(errors.unknown("axis to draw against", against, AXES))
     curves = {label: _curve(solution, against) for label, solution in named.items()}
@@ -248,13 +246,12 @@ def convergence(
         raise errors.ParameterError(f"nothing to draw: {', '.join(uncertified)} never had a finite error bound above 0")
 
     looks = palette or Palette(named)
-    axes = fresh_axes(CURVE_SIZE) if ax is None else ax
+    axes = open_axes(look, CURVE_SIZE)
     axes.set_yscale("log")
     for label, (x, bound) in curves.items():
         if x.size:
-            look = looks[label]
             marker = "o" if x.size <= FEW_POINTS else ""
-            style: Any = {"color": look.colour, "linestyle": look.line, "linewidth": 1.8}
+            style: Any = {"color": looks[label].colour, "linestyle": looks[label].line, "linewidth": 1.8}
             axes.plot(x, bound, label=label, marker=marker, markersize=3.5, **style)
     said = ["Error bound: certified bound on the error of value and policy; what is not certified yet is left out."]
     if tol is not None:
@@ -270,10 +267,7 @@ def convergence(
         said.append(f"Never certified: {', '.join(uncertified)}.")
     dress_curves(axes, _error_title(list(named.values())), against, "error bound")
     _error_ticks(axes, against)
-    write_caption(axes, said)
-    if ax is None:
-        wrap(axes)
-    return axes
+    return finish(axes, look, said)
 
 
 def _curve(solution: "Solution", against: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

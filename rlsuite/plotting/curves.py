@@ -8,8 +8,8 @@ Every function here takes the `Results` of one agent or of several agents in one
 # (matplotlib leaves the keywords of its drawing functions untyped.)
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,20 +18,26 @@ from rlsuite import errors
 from rlsuite.errors import ParameterError
 from rlsuite.plotting.figure import (
     CURVE_SIZE,
+    AxesKeywords,
     count_along,
     dress_curves,
-    fresh_axes,
-    wrap,
-    write_caption,
+    finish,
+    open_axes,
+    takes_look,
     write_in_full,
 )
 from rlsuite.plotting.figure_list import figure_of_results
 from rlsuite.plotting.intervals import FEW_POINTS, Curve, draw_band, sentences
+from rlsuite.plotting.labels import is_agent
 from rlsuite.plotting.style import OPTIMUM, Palette
 from rlsuite.training.results import Record, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from rlsuite.agents import Agent
+
+    Given = Results | Agent
 
 
 # ------------------------------------------------------------------------------- returns of many seeds on a common axis
@@ -124,19 +130,20 @@ SMOOTHING: Final = 50
 
 
 @figure_of_results
+@takes_look
 def cumulative_reward(
-    results: Results | Sequence[Results], *, ax: "Axes | None" = None, palette: Palette | None = None
+    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
 ) -> "Axes":
     """Sum of all rewards so far.
 
     Parameters
     ----------
     results
-        Of one agent, or of several in the same environment.
-    ax
-        Axes to draw on; None: those of a new figure.
+        What `train` returned; of several agents in the same environment, a list of these. Or agents that have learned.
     palette
         Looks of all agents of the run; None: a palette of these agents alone.
+    **look
+        Axes, title and limits: the keywords of `AxesKeywords`.
 
     Returns
     -------
@@ -152,18 +159,21 @@ def cumulative_reward(
     RlsuiteWarning
         If an agent has one seed only.
     """
-    runs = _checked(results)
+    runs = _checked(results, "cumulative_reward")
     curves = [_over_time(run, "cumulative_reward") for run in runs]
-    return _draw(runs, curves, "cumulative reward", UNITS[runs[0].unit], ax=ax, palette=palette)
+    return _draw(runs, curves, "cumulative reward", UNITS[runs[0].unit], [], None, look, palette)
 
 
 @figure_of_results
-def regret(results: Results | Sequence[Results], *, ax: "Axes | None" = None, palette: Palette | None = None) -> "Axes":
+@takes_look
+def regret(
+    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
+) -> "Axes":
     """Sum of all optimality gaps ``V*(s) - Q*(s, a)`` so far, the loss against the optimal policy.
 
     Parameters
     ----------
-    results, ax, palette
+    results, palette, **look
         As for `cumulative_reward`.
 
     Returns
@@ -180,22 +190,23 @@ def regret(results: Results | Sequence[Results], *, ax: "Axes | None" = None, pa
     RlsuiteWarning
         If an agent has one seed only.
     """
-    runs = _checked(results)
+    runs = _checked(results, "regret")
     _require(runs, lambda record: record.regret.size > 0, "no regret: the optimum of {environment} is not known{why}")
     curves = [_over_time(run, "regret") for run in runs]
     note = "Regret: sum of V*(s) - Q*(s, a) over the steps so far."
-    return _draw(runs, curves, "regret", UNITS[runs[0].unit], [note], ax=ax, palette=palette)
+    return _draw(runs, curves, "regret", UNITS[runs[0].unit], [note], None, look, palette)
 
 
 @figure_of_results
+@takes_look
 def evaluation(
-    results: Results | Sequence[Results], *, ax: "Axes | None" = None, palette: Palette | None = None
+    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
 ) -> "Axes":
     """Value of the greedy policy at the start, at each evaluation; the exact optimum as a dashed line.
 
     Parameters
     ----------
-    results, ax, palette
+    results, palette, **look
         As for `cumulative_reward`.
 
     Returns
@@ -212,24 +223,25 @@ def evaluation(
     RlsuiteWarning
         If an agent has one seed only.
     """
-    runs = _checked(results)
+    runs = _checked(results, "evaluation")
     _require(runs, lambda record: record.evaluation.size > 0, "no evaluations: train with evaluate_every=")
     curves = [Curve(run.agent, run.evaluation_time.astype(np.float64), run.stacked("evaluation")) for run in runs]
     optima = {run.agent: np.array(known) for run in runs if (known := _known_optima(run))}
     note = "Value: expected return of the greedy policy from the start, discounted as the agent does."
     unit = UNITS[runs[0].unit]
-    return _draw(runs, curves, "discounted value of the greedy policy", unit, [note], optima, ax=ax, palette=palette)
+    return _draw(runs, curves, "discounted value of the greedy policy", unit, [note], optima, look, palette)
 
 
 @figure_of_results
+@takes_look
 def evaluation_return(
-    results: Results | Sequence[Results], *, ax: "Axes | None" = None, palette: Palette | None = None
+    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
 ) -> "Axes":
     """Undiscounted return of the greedy policy, at each evaluation: the number that is usually published.
 
     Parameters
     ----------
-    results, ax, palette
+    results, palette, **look
         As for `cumulative_reward`.
 
     Returns
@@ -246,7 +258,7 @@ def evaluation_return(
     RlsuiteWarning
         If an agent has one seed only.
     """
-    runs = _checked(results)
+    runs = _checked(results, "evaluation_return")
     _require(runs, lambda record: record.evaluation_return.size > 0, "no evaluations: train with evaluate_every=")
     _require(
         runs,
@@ -258,23 +270,24 @@ def evaluation_return(
     ]
     note = "Return: expected sum of rewards of an episode of the greedy policy, not discounted."
     unit = UNITS[runs[0].unit]
-    return _draw(runs, curves, "undiscounted return of the greedy policy", unit, [note], ax=ax, palette=palette)
+    return _draw(runs, curves, "undiscounted return of the greedy policy", unit, [note], None, look, palette)
 
 
 @figure_of_results
+@takes_look
 def episode_return(
-    results: Results | Sequence[Results],
+    results: "Given | Sequence[Given]",
     *,
     against: Literal["episodes", "steps"] = "episodes",
     smooth: int | None = None,
-    ax: "Axes | None" = None,
     palette: Palette | None = None,
+    **look: Unpack[AxesKeywords],
 ) -> "Axes":
     """Sum of rewards of each episode.
 
     Parameters
     ----------
-    results, ax, palette
+    results, palette, **look
         As for `cumulative_reward`.
     against
         ``"episodes"``: the n-th episodes of all seeds are averaged, up to the last episode that all seeds of an agent
@@ -298,7 +311,7 @@ def episode_return(
     RlsuiteWarning
         If an agent has one seed only.
     """
-    runs = _checked(results)
+    runs = _checked(results, "episode_return")
     if against not in UNITS:
         raise errors.ParameterError(errors.unknown("axis to draw against", against, UNITS))
     if smooth is not None and smooth < 1:
@@ -310,11 +323,15 @@ def episode_return(
     notes = [] if window == 1 else [f"Each return is the mean of the latest {window} episodes of its seed."]
     if against == "episodes":
         notes += cut_short(runs)
-    return _draw(runs, curves, "return per episode", UNITS[against], notes, ax=ax, palette=palette)
+    return _draw(runs, curves, "return per episode", UNITS[against], notes, None, look, palette)
 
 
-def _checked(results: Results | Sequence[Results]) -> list[Results]:
-    runs = [results] if isinstance(results, Results) else list(results)
+def _checked(results: "Given | Sequence[Given]", figure: str) -> list[Results]:
+    if isinstance(results, Mapping):
+        some = next(iter(results), "label")
+        raise ParameterError(f"these are results of several environments: choose one, as results[{some!r}]")
+    given: Any = [results] if isinstance(results, Results) or not isinstance(results, Iterable) else list(results)
+    runs = [_results_of(one, figure) for one in given]
     if not runs:
         raise errors.ParameterError("no results to draw: pass what rl.train(...) returned, or a list of these")
     for run in runs:
@@ -336,6 +353,16 @@ def _checked(results: Results | Sequence[Results]) -> list[Results]:
     return runs
 
 
+def _results_of(given: Any, figure: str) -> Results:
+    """The results themselves; of an agent, those of its last run."""
+    if isinstance(given, Results):
+        return given
+    if not is_agent(given):
+        kind = type(given).__name__
+        raise ParameterError(f"{figure} draws what rl.train(...) returned, or agents that learned, not of type {kind}")
+    return Results(type(given).__name__, "", [given.record_])
+
+
 def _require(runs: list[Results], holds: Callable[[Record], bool], complaint: str) -> None:
     for run in runs:
         for record in run.records:
@@ -354,14 +381,13 @@ def _draw(
     curves: list[Curve],
     quantity: str,
     unit: str,
-    notes: Sequence[str] = (),
-    optima: Mapping[str, NDArray[np.float64]] | None = None,
-    *,
-    ax: "Axes | None",
+    notes: Sequence[str],
+    optima: Mapping[str, NDArray[np.float64]] | None,
+    look: AxesKeywords,
     palette: Palette | None,
 ) -> "Axes":
     looks = palette or Palette(run.agent for run in runs)
-    axes = fresh_axes(CURVE_SIZE) if ax is None else ax
+    axes = open_axes(look, CURVE_SIZE)
     alone = [curve.label for curve in curves if curve.n_seeds == 1]
     if alone:
         message = f"one seed for {', '.join(alone)}: no interval can be drawn (train with seeds=10)"
@@ -372,10 +398,7 @@ def _draw(
     dress_curves(axes, runs[0].environment, unit, quantity)
     count_along(axes)  # steps and episodes are whole numbers
     write_in_full(axes.yaxis)
-    write_caption(axes, said)
-    if ax is None:
-        wrap(axes)
-    return axes
+    return finish(axes, look, said)
 
 
 def _known_optima(run: Results) -> list[float]:

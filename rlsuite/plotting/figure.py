@@ -1,7 +1,7 @@
-"""The common parts of all figures: new axes, font sizes, ticks, a legend above the axes, a caption below; and files.
+"""The common parts of all figures: their keywords, axes, fonts, ticks, a legend above, a caption below; and files.
 
-Axes are made without pyplot, so no figure is kept in memory and no window opens; matplotlib itself is
-imported when the first figure is drawn.
+A figure belongs to pyplot, as those of pandas and seaborn do: `plt.show` shows it, and notebooks show it by themselves.
+Figures that `write` draws are an exception. matplotlib is imported when the first figure is drawn.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -9,23 +9,85 @@ imported when the first figure is drawn.
 
 import os
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypedDict
+from weakref import WeakKeyDictionary
 
 from rlsuite import errors
 from rlsuite.core.files import replacing
+from rlsuite.core.keywords import shows_keywords
 from rlsuite.rendering import colours
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
+    from matplotlib.transforms import Transform
+
+Given = ParamSpec("Given")
+
+
+class AxesKeywords(TypedDict, total=False):
+    """Where a figure is drawn, and matplotlib's settings of its axes: keywords that all figures share.
+
+    Attributes
+    ----------
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on. By default those of a new figure, the current one of `matplotlib.pyplot`.
+    figsize : (float, float), optional
+        Width and height of new axes in inches; the figure is larger by its title, legend and caption.
+    title, xlabel, ylabel : str, optional
+        Instead of those that the figure would have; "" for none.
+    xlim, ylim : (float, float), optional
+        Limits of the axes; None for an end that the figure chooses.
+
+    Examples
+    --------
+    >>> from rlsuite.plotting import value_map
+    >>> ax = value_map("FrozenLake-v1", range(16), title="A lake", vmin=0, vmax=20)
+    >>> ax.get_title(loc="left")
+    'A lake'
+    """
+
+    ax: "Axes | None"
+    figsize: tuple[float, float] | None
+    title: str | None
+    xlabel: str | None
+    ylabel: str | None
+    xlim: tuple[float | None, float | None] | None
+    ylim: tuple[float | None, float | None] | None
+
+
+class ColourKeywords(AxesKeywords, total=False):
+    """The `AxesKeywords`, and those of a colour scale.
+
+    Attributes
+    ----------
+    vmin, vmax : float, optional
+        Values with the first and the last colour; by default the smallest and the largest value.
+    cmap : str or matplotlib.colors.Colormap, optional
+        matplotlib's name of the colours, by default viridis.
+    """
+
+    vmin: float | None
+    vmax: float | None
+    cmap: "str | Colormap | None"
+
+
+takes_look: Final = shows_keywords(dict.fromkeys(ColourKeywords.__annotations__))
+"""Decorator of a function of ``**look: Unpack[AxesKeywords]`` or of `ColourKeywords`."""
 
 
 CURVE_SIZE: Final = (6.4, 3.2)
 """Width and height of the axes of curves in inches."""
+
+DOTS: Final = 150
+"""Dots per inch of pictures in files, at least."""
 
 PADDING: Final = 7.0
 """White margin of a figure in points."""
@@ -50,15 +112,50 @@ LEGEND_ROW: Final = 15.0
 """Height of one row of the legend in points."""
 
 
-def fresh_axes(size: tuple[float, float]) -> "Axes":
-    """Axes of `size` inches that fill a new figure, which belongs to the caller; see `wrap`."""
+_FOR_A_FILE: Final = ContextVar("_FOR_A_FILE", default=False)
+
+
+def open_axes(look: AxesKeywords, size: tuple[float, float]) -> "Axes":
+    """Return the axes to draw on: those given, or new ones of `size` inches, which `finish` surrounds with a figure.
+
+    Raises
+    ------
+    ParameterError
+        If what was given is not one Axes.
+    """
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    return Figure(figsize=size, dpi=150).add_axes((0.0, 0.0, 1.0, 1.0))
+    given: Any = look.get("ax")
+    if isinstance(given, Axes):
+        return given
+    if given is not None:
+        which = " one of them, as ax=axes[0]" if hasattr(given, "__len__") else " axes, as ax=figure.add_subplot()"
+        raise errors.ParameterError(f"ax is of type {type(given).__name__}, not matplotlib's Axes: give{which}")
+    figsize = look.get("figsize") or size
+    if _FOR_A_FILE.get():
+        figure = Figure(figsize=figsize, dpi=DOTS)
+    else:
+        from matplotlib import pyplot
+
+        figure = pyplot.figure(figsize=figsize)
+    return figure.add_axes((0.0, 0.0, 1.0, 1.0))
 
 
-def wrap(ax: "Axes") -> None:
-    """Grow the figure around its only axes until all that is written around them fits.
+def finish(ax: "Axes", look: AxesKeywords, sentences: list[str]) -> "Axes":
+    """Apply the keywords, write the caption, and return the axes."""
+    named = {name: look.get(name) for name in ("xlabel", "ylabel", "xlim", "ylim")}
+    ax.set(**{name: value for name, value in named.items() if value is not None})
+    if (title := look.get("title")) is not None:
+        ax.set_title(title, loc="left", fontsize=TITLE_SIZE, color=INK, parse_math=False)
+    write_caption(ax, sentences)
+    if look.get("ax") is None:
+        _wrap(ax)
+    return ax
+
+
+def _wrap(ax: "Axes") -> None:
+    """Grow the figure around its only axes until all that is written around them fits, and a title to come.
 
     The axes keep their size in inches, so their ticks stay as they are and once is enough: matplotlib's own layouts,
     which resize the axes, settle only after several drawings, and equal figures would give different files.
@@ -67,17 +164,43 @@ def wrap(ax: "Axes") -> None:
     inside, whole = ax.get_window_extent().frozen(), ax.get_tightbbox()
     assert figure is not None
     assert whole is not None
-    margin = PADDING * figure.dpi / 72.0
-    width, height = whole.width + 2 * margin, whole.height + 2 * margin
+    margin, title = PADDING * figure.dpi / 72.0, 1.5 * TITLE_SIZE * figure.dpi / 72.0
+    top = max(whole.y1, inside.y1 + title)
+    width, height = whole.width + 2 * margin, top - whole.y0 + 2 * margin
     left, bottom = inside.x0 - whole.x0 + margin, inside.y0 - whole.y0 + margin
     figure.set_size_inches(width / figure.dpi, height / figure.dpi)
     ax.set_position((left / width, bottom / height, inside.width / width, inside.height / height))
 
 
+_TITLES: "WeakKeyDictionary[Axes, Transform]" = WeakKeyDictionary()
+"""Where the titles of some axes stand."""
+
+
+def write_title(ax: "Axes", text: str, above: float = 6.0) -> None:
+    """Write a title on the left, some points above the axes; one that is set later stands there and replaces it."""
+    from matplotlib.transforms import ScaledTranslation
+
+    figure = ax.get_figure(root=False)
+    assert figure is not None
+    known = ax in _TITLES
+    _TITLES[ax] = ax.transAxes + ScaledTranslation(0.0, above / 72.0, figure.dpi_scale_trans)
+    left = ax.set_title(text, loc="left", fontsize=TITLE_SIZE, color=INK, parse_math=False)
+
+    def keep(title: "Artist") -> None:
+        if title.get_transform() is not _TITLES[ax]:
+            title.set_transform(_TITLES[ax])
+        if title is ax.title and ax.title.get_text():
+            left.set_text("")
+
+    for title in () if known else (left, ax.title):
+        title.add_callback(keep)
+        keep(title)
+
+
 def dress_curves(ax: "Axes", title: str, x_label: str, y_label: str) -> None:
     """Title, labels, light grid lines and a legend above the axes, once all lines are drawn."""
-    rows = _legend(ax)
-    ax.set_title(title, loc="left", fontsize=TITLE_SIZE, color=INK, pad=6 + LEGEND_ROW * rows, parse_math=False)
+    handles, labels = ax.get_legend_handles_labels()
+    write_title(ax, title, above=legend_above(ax, dict(zip(labels, handles, strict=True))))
     ax.set_xlabel(x_label, fontsize=LABEL_SIZE, color=INK)
     ax.set_ylabel(y_label, fontsize=LABEL_SIZE, color=INK)
     ax.tick_params(labelsize=TICK_SIZE, labelcolor=INK, color=CAPTION_INK)
@@ -118,16 +241,16 @@ def write_caption(ax: "Axes", sentences: list[str]) -> None:
     caption.set_gid(CAPTION_ID)
 
 
-def _legend(ax: "Axes") -> int:
-    """Draw the legend above the axes, where it can cover no curve; its number of rows."""
-    handles, labels = ax.get_legend_handles_labels()
-    if not labels:
-        return 0
-    # A letter of 9 points is about 5 wide, a line with its gaps about 50.
-    columns = max(1, min(len(labels), int(_width(ax) / (5 * max(map(len, labels)) + 50))))
+def legend_above(ax: "Axes", handles: Mapping[str, Any], handlelength: float = 2.8) -> float:
+    """Draw a legend above the axes, where it can cover nothing; return how many points above them a title stands."""
+    if not handles:
+        return 6.0
+    # A letter of 9 points is about 5 wide, a handle with its gaps 9 more for each unit of its length.
+    wide = 5 * max(map(len, handles)) + 9 * handlelength + 25
+    columns = max(1, min(len(handles), int(_width(ax) / wide)))
     legend = ax.legend(
-        handles,
-        labels,
+        list(handles.values()),
+        list(handles),
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
         borderaxespad=0.2,
@@ -136,12 +259,12 @@ def _legend(ax: "Axes") -> int:
         frameon=False,
         fontsize=TICK_SIZE,
         labelcolor=INK,
-        handlelength=2.8,
+        handlelength=handlelength,
         columnspacing=1.8,
     )
     for text in legend.get_texts():
         text.set_parse_math(False)  # a dollar sign in a label does not begin a formula
-    return -(-len(labels) // columns)
+    return 6.0 + LEGEND_ROW * -(-len(handles) // columns)
 
 
 def _width(ax: "Axes") -> float:
@@ -208,6 +331,12 @@ _WITHOUT_DATE: Final[dict[str, dict[str, None]]] = {
 }
 
 
+def check_format(suffix: str) -> None:
+    """Raise `ParameterError` unless figures are written to files of this suffix."""
+    if suffix.lower() not in _WITHOUT_DATE:
+        raise errors.ParameterError(errors.unknown("figure format", suffix, _WITHOUT_DATE))
+
+
 def save(figure: "Axes | Figure", path: str | os.PathLike[str]) -> Path:
     """Write a figure to a file, atomically; equal figures give equal bytes.
 
@@ -216,8 +345,8 @@ def save(figure: "Axes | Figure", path: str | os.PathLike[str]) -> Path:
     figure
         A figure, or axes of it.
     path
-        File to write; its suffix is the format: ``.png``, ``.svg`` or ``.pdf``. Figures of rlsuite have 150 dots
-        per inch.
+        File to write; its suffix is the format: ``.png``, ``.svg`` or ``.pdf``. Pictures have 150 dots per inch, or
+        more if the figure has.
 
     Returns
     -------
@@ -245,11 +374,30 @@ def save(figure: "Axes | Figure", path: str | os.PathLike[str]) -> Path:
     from matplotlib.axes import Axes
 
     target = Path(path)
-    if target.suffix.lower() not in _WITHOUT_DATE:
-        raise errors.ParameterError(errors.unknown("figure format", target.suffix, _WITHOUT_DATE))
+    check_format(target.suffix)
     whole = figure.get_figure(root=True) if isinstance(figure, Axes) else figure
     assert whole is not None
     with replacing(target) as unfinished, matplotlib.rc_context({"svg.hashsalt": "rlsuite"}):
         metadata = _WITHOUT_DATE[target.suffix.lower()]
-        whole.savefig(unfinished, metadata=metadata, dpi="figure", bbox_inches="tight", pad_inches=0.1)
+        whole.savefig(unfinished, metadata=metadata, dpi=max(whole.dpi, DOTS), bbox_inches="tight", pad_inches=0.1)
     return target
+
+
+def write(
+    path: str | os.PathLike[str], draw: "Callable[Given, Axes]", *args: Given.args, **keywords: Given.kwargs
+) -> Path:
+    """Draw a figure of which only the file is wanted: pyplot never knows it, so none stays open.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rlsuite.plotting import value_map
+    >>> with TemporaryDirectory() as folder:
+    ...     write(Path(folder) / "value.png", value_map, "FrozenLake-v1", range(16)).name
+    'value.png'
+    """
+    before = _FOR_A_FILE.set(True)
+    try:
+        return save(draw(*args, **keywords), path)
+    finally:
+        _FOR_A_FILE.reset(before)

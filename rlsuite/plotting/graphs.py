@@ -6,13 +6,13 @@
 import textwrap
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.errors import ParameterError
-from rlsuite.plotting.figure import CAPTION_INK, INK, dress_curves, fresh_axes, wrap, write_caption
+from rlsuite.plotting.figure import CAPTION_INK, INK, AxesKeywords, dress_curves, finish, open_axes, takes_look
 from rlsuite.plotting.figure_list import figure_of_plan
 from rlsuite.plotting.labels import counted, names, size_of
 from rlsuite.plotting.style import Palette
@@ -254,7 +254,8 @@ class Arrow(NamedTuple):
 
 
 @figure_of_plan()
-def policy_graph(plan: "AlphaVectorSolution | PolicyGraph", *, ax: "Axes | None" = None) -> "Axes":
+@takes_look
+def policy_graph(plan: "AlphaVectorSolution | PolicyGraph", **look: Unpack[AxesKeywords]) -> "Axes":
     """The policy graph of a plan: a node for each action to take, an arrow for each observation after it.
 
     Nodes stand in the order in which they can be reached, from left to right; the border of the first one is thick.
@@ -264,8 +265,8 @@ def policy_graph(plan: "AlphaVectorSolution | PolicyGraph", *, ax: "Axes | None"
     plan
         What `solve` returned, by a method whose answer is alpha vectors; or a graph, as `rlsuite.planning.policy_graph`
         makes it.
-    ax
-        Axes to draw on; None: those of a new figure, as large as the graph.
+    **look
+        Axes, title and limits: the keywords of `AxesKeywords`.
 
     Returns
     -------
@@ -309,21 +310,18 @@ def policy_graph(plan: "AlphaVectorSolution | PolicyGraph", *, ax: "Axes | None"
     drawn = routed(boxes, edges)
 
     x, y, width, height = _frame(boxes, edges, drawn)
-    axes = fresh_axes((width, height)) if ax is None else ax
+    axes = open_axes(look, (width, height))
     axes.set_xlim(x, x + width)
     axes.set_ylim(y, y + height)
     axes.set_aspect("equal")
     axes.set_axis_off()
     looks = Palette(labels)
-    shrink = 1.0 if ax is None else _inches_per_unit(axes)
+    shrink = 1.0 if look.get("ax") is None else _inches_per_unit(axes)
     patches = _draw_nodes(axes, boxes, texts, [looks[name].colour for name in done], shrink)
     _draw_edges(axes, boxes, patches, arrows, drawn, shrink)
     dress_curves(axes, size_of(graph.pomdp), "", "")
     said = [f"{counted(len(acting), 'node')}: the action to take; the first node has a thick border."]
-    write_caption(axes, [*said, "Arrows: what is observed then."])
-    if ax is None:
-        wrap(axes)
-    return axes
+    return finish(axes, look, [*said, "Arrows: what is observed then."])
 
 
 def _graph_of(plan: "AlphaVectorSolution | PolicyGraph") -> "PolicyGraph":

@@ -46,13 +46,30 @@ def size_of_plan(pomdp: "POMDP", plan: "BeliefPlan", steps_left: int | None) -> 
     return size_of(pomdp) + ("" if left is None else f", {counted(left, 'step')} to go")
 
 
-def by_label(solutions: Answer | Sequence[Answer] | Mapping[str, Answer]) -> dict[str, Answer]:
+def is_agent(given: object) -> bool:
+    """Whether it learns: tested by its attributes, because importing the class would load the compiler."""
+    return hasattr(type(given), "learn") and hasattr(type(given), "memory_")
+
+
+def check_solved(figure: str, given: object, attribute: str, of: str = "") -> None:
+    """Raise `ParameterError` unless it is a planner's answer, by an attribute that all of them have."""
+    if not hasattr(given, attribute):
+        instead = f"{figure}(rl.solve({of and 'po'}mdp))"
+        if is_agent(given):
+            instead = "value_map(env, agent) draws an agent on a grid, and episode_return(agent) what it has received"
+        kind = type(given).__name__
+        raise ParameterError(f"{figure} draws what rl.solve(...) returned{of}, not of type {kind}: {instead}")
+
+
+def by_label(
+    figure: str, solutions: Answer | Sequence[Answer] | Mapping[str, Answer], attribute: str, of: str = ""
+) -> dict[str, Answer]:
     """One solution, several, or a dictionary of them by label, as a dictionary from labels to solutions.
 
     Raises
     ------
     ParameterError
-        If there are no solutions, or two of a sequence are by the same method.
+        If there are no solutions, two of a sequence are by the same method, or one is not a solution.
     """
     if isinstance(solutions, Mapping):
         named = dict(cast("Mapping[str, Answer]", solutions))
@@ -65,4 +82,6 @@ def by_label(solutions: Answer | Sequence[Answer] | Mapping[str, Answer]) -> dic
         named = dict(zip(labels, several, strict=True))
     if not named:
         raise ParameterError("no solutions to draw: pass what rl.solve(...) returned, or several of them")
+    for one in named.values():
+        check_solved(figure, one, attribute, of)
     return named

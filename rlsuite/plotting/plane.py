@@ -8,31 +8,34 @@ slice; its caption says where.
 # (matplotlib leaves the keywords of its drawing functions untyped.)
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.core.checks import whole_number
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.finding import find_env
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
+from rlsuite.plotting.colour_scale import colour_scale, draw_bar, is_constant
 from rlsuite.plotting.figure import (
     INK,
     LABEL_SIZE,
     TICK_SIZE,
+    AxesKeywords,
+    ColourKeywords,
     dress_curves,
-    fresh_axes,
-    wrap,
-    write_caption,
+    finish,
+    open_axes,
+    takes_look,
     write_in_full,
+    write_title,
 )
 from rlsuite.plotting.style import Palette
 from rlsuite.rendering import colours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.image import AxesImage
+    from matplotlib.cm import ScalarMappable
 
     from rlsuite.core.aliases import Env
 
@@ -230,12 +233,8 @@ def _dimension(argument: str, number: int, n_dimensions: int) -> int:
 LEVELS: Final = 8
 """About this many contour lines."""
 
-BAR_GAP: Final = 0.03
-BAR_WIDTH: Final = 0.035
-"""As parts of the width of the axes."""
 
-
-@says_what_to_write
+@takes_look
 def value_surface(
     where: "Where",
     value: Callable[[NDArray[np.float64]], ArrayLike],
@@ -246,7 +245,7 @@ def value_surface(
     labels: Sequence[str] | None = None,
     trace: ArrayLike | None = None,
     resolution: int = RESOLUTION,
-    ax: "Axes | None" = None,
+    **look: Unpack[ColourKeywords],
 ) -> "Axes":
     """Value of every observation, over two of its numbers: colours, with lines of equal value.
 
@@ -272,8 +271,8 @@ def value_surface(
         (n, d) observations that followed each other, such as those of an episode, drawn as a line.
     resolution
         Points along each axis.
-    ax
-        Axes to draw on; None: those of a new figure.
+    **look
+        Axes, title, limits and colours: the keywords of `ColourKeywords`.
 
     Returns
     -------
@@ -301,35 +300,34 @@ def value_surface(
     if not known.size:
         raise ParameterError("nothing to draw: value(observations) is finite nowhere in this plane")
 
-    axes = fresh_axes(PLANE_SIZE) if ax is None else ax
-    image = _draw_colours(axes, values, plane.cells)
+    axes = open_axes(look, PLANE_SIZE)
+    scale = colour_scale(values, look)
+    shown: Any = np.ma.masked_invalid(values)
+    image = axes.imshow(
+        shown,
+        origin="lower",
+        extent=plane.cells,
+        aspect="auto",
+        interpolation="nearest",
+        cmap=scale.cmap,
+    )
+    image.set_clim(*scale.get_clim())
     said = ["Colour and lines: value."]
     if known.min() < known.max():
-        _draw_lines(axes, plane.x, plane.y, values, image)
-        _draw_bar(axes, image)
+        _draw_lines(axes, plane.x, plane.y, values, scale)
     else:
         said = [f"The value is {known[0]:.4g} everywhere."]
+    if not is_constant(values, look):
+        draw_bar(axes, scale)
     if trace is not None:
         said.append(draw_trace(axes, plane, trace))
-    axes.set_title(plane.title, loc="left", fontsize=LABEL_SIZE, color=INK, parse_math=False)
+    write_title(axes, plane.title)
     said += dress_plane(axes, plane, labels)
-    write_caption(axes, said)
-    if ax is None:
-        wrap(axes)
-    return axes
-
-
-def _draw_colours(axes: "Axes", values: NDArray[np.float64], cells: tuple[float, float, float, float]) -> "AxesImage":
-    from matplotlib.colors import ListedColormap
-
-    table = ListedColormap(colours.heat(np.linspace(0.0, 1.0, 256)) / 255.0)
-    table = table.with_extremes(bad=colours.hexadecimal(colours.UNKNOWN))
-    shown: Any = np.ma.masked_invalid(values)
-    return axes.imshow(shown, origin="lower", extent=cells, aspect="auto", interpolation="nearest", cmap=table)
+    return finish(axes, look, said)
 
 
 def _draw_lines(
-    axes: "Axes", x: NDArray[np.float64], y: NDArray[np.float64], values: NDArray[np.float64], image: "AxesImage"
+    axes: "Axes", x: NDArray[np.float64], y: NDArray[np.float64], values: NDArray[np.float64], scale: "ScalarMappable"
 ) -> None:
     """Lines of equal value with their numbers, in an ink that can be read on the colour below them."""
     from matplotlib.ticker import MaxNLocator
@@ -338,7 +336,7 @@ def _draw_lines(
     low, high = float(known.min()), float(known.max())
     levels = np.asarray(MaxNLocator(LEVELS, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high), dtype=np.float64)
     inside = levels[(levels > low) & (levels < high)]
-    shades: Any = image.to_rgba(inside, bytes=True)
+    shades: Any = scale.to_rgba(inside, bytes=True)
     inks = [colours.hexadecimal(colours.ink_on((int(r), int(g), int(b)))) for r, g, b, _ in shades]
     if inside.size:
         lines = axes.contour(x, y, np.ma.masked_invalid(values), levels=inside, colors=inks, linewidths=0.8)
@@ -349,15 +347,6 @@ def _number(level: float) -> str:
     return f"{level:.4g}".replace("-", "\N{MINUS SIGN}")
 
 
-def _draw_bar(axes: "Axes", image: "AxesImage") -> None:
-    figure = axes.get_figure(root=False)
-    assert figure is not None
-    # As an inset of the axes it is as high as they are in every layout.
-    bar = figure.colorbar(image, cax=axes.inset_axes((1.0 + BAR_GAP, 0.0, BAR_WIDTH, 1.0)))
-    bar.ax.tick_params(labelsize=TICK_SIZE, labelcolor=INK)
-    cast("Any", bar).outline.set_visible(False)
-
-
 MOST_LOOKS: Final = 6
 """Actions with colours of their own; more of them are taken to be in order (torques, say), from dark to light."""
 
@@ -365,7 +354,7 @@ STRENGTH: Final = 0.75
 """Opacity of an area, so that a line on it can be seen."""
 
 
-@says_what_to_write
+@takes_look
 def policy_map(
     where: "Where",
     act: Callable[[NDArray[np.float64]], ArrayLike],
@@ -377,7 +366,7 @@ def policy_map(
     labels: Sequence[str] | None = None,
     trace: ArrayLike | None = None,
     resolution: int = RESOLUTION,
-    ax: "Axes | None" = None,
+    **look: Unpack[AxesKeywords],
 ) -> "Axes":
     """Action that a policy takes for every observation, over two of its numbers, as colours.
 
@@ -403,8 +392,8 @@ def policy_map(
         (n, d) observations that followed each other, such as those of an episode, drawn as a line.
     resolution
         Points along each axis.
-    ax
-        Axes to draw on; None: those of a new figure.
+    **look
+        Axes, title and limits: the keywords of `AxesKeywords`.
 
     Returns
     -------
@@ -443,7 +432,7 @@ def policy_map(
         )
     names = [f"action {action}" for action in range(n_actions)] if actions is None else list(actions)
 
-    axes = fresh_axes(PLANE_SIZE) if ax is None else ax
+    axes = open_axes(look, PLANE_SIZE)
     looks = _colours(names)
     painted = np.array(looks)[chosen]
     axes.imshow(painted, origin="lower", extent=plane.cells, aspect="auto", interpolation="nearest")
@@ -456,10 +445,7 @@ def policy_map(
     dress_curves(axes, plane.title, "", "")
     axes.grid(visible=False)
     said += dress_plane(axes, plane, labels)
-    write_caption(axes, said)
-    if ax is None:
-        wrap(axes)
-    return axes
+    return finish(axes, look, said)
 
 
 def _colours(names: list[str]) -> list[tuple[float, float, float]]:

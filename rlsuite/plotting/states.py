@@ -3,21 +3,23 @@
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.plotting.figure import (
     CURVE_SIZE,
+    AxesKeywords,
     count_along,
     dress_curves,
-    fresh_axes,
-    wrap,
-    write_caption,
+    finish,
+    open_axes,
+    takes_look,
     write_in_full,
 )
 from rlsuite.plotting.figure_list import figure_of_solution
+from rlsuite.plotting.labels import check_solved
 from rlsuite.plotting.style import OPTIMUM, Palette
 
 if TYPE_CHECKING:
@@ -36,15 +38,16 @@ MOST_NAMES: Final = 60
 
 
 @figure_of_solution(on_grid=False)
-def state_values(solution: "Solution", *, ax: "Axes | None" = None) -> "Axes":
+@takes_look
+def state_values(solution: "Solution", **look: Unpack[AxesKeywords]) -> "Axes":
     """Value of every state, in the colour of its action: for problems that do not lie on a grid.
 
     Parameters
     ----------
     solution
         What `solve` returned.
-    ax
-        Axes to draw on; None: those of a new figure.
+    **look
+        Axes, title and limits: the keywords of `AxesKeywords`.
 
     Returns
     -------
@@ -61,6 +64,7 @@ def state_values(solution: "Solution", *, ax: "Axes | None" = None) -> "Axes":
     >>> [line.get_label() for line in ax.get_lines()], [line.get_ydata().round(9).tolist() for line in ax.get_lines()]
     (['stay'], [[10.0]])
     """
+    check_solved("state_values", solution, "lookahead")
     mdp = solution.lookahead.mdp
     labels: list[str] = list(mdp.action_labels or map("action {}".format, range(mdp.n_actions)))
     acting = np.flatnonzero(solution.policy >= 0)
@@ -68,7 +72,7 @@ def state_values(solution: "Solution", *, ax: "Axes | None" = None) -> "Axes":
     taken: list[int] = np.unique(solution.policy[states]).tolist()
     numbers = _numbers(mdp.state_labels)
     where = np.arange(mdp.n_states, dtype=np.float64) if numbers is None else numbers
-    axes = fresh_axes(CURVE_SIZE) if ax is None else ax
+    axes = open_axes(look, CURVE_SIZE)
     size = 5.0 if states.size <= MOST_STATES // 50 else 2.0
     looks = Palette(labels[action] for action in taken)
     if len(taken) <= len(MARKS):
@@ -92,10 +96,7 @@ def state_values(solution: "Solution", *, ax: "Axes | None" = None) -> "Axes":
     if mdp.state_labels is not None and numbers is None and sum(map(len, mdp.state_labels)) <= MOST_NAMES:
         axes.set_xticks(range(mdp.n_states), mdp.state_labels, parse_math=False)
     axes.margins(x=0.03)
-    write_caption(axes, said)
-    if ax is None:
-        wrap(axes)
-    return axes
+    return finish(axes, look, said)
 
 
 def _numbers(labels: "tuple[str, ...] | None") -> NDArray[np.float64] | None:

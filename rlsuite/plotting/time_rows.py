@@ -9,24 +9,24 @@ be placed among others.
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.core.checks import whole_number
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import validation
 from rlsuite.plotting.figure import (
     CAPTION_INK,
     GRID_INK,
     INK,
+    AxesKeywords,
     count_along,
     dress_curves,
-    fresh_axes,
-    wrap,
-    write_caption,
+    finish,
+    open_axes,
+    takes_look,
 )
 from rlsuite.plotting.labels import counted, names, size_of
 from rlsuite.plotting.style import Palette
@@ -57,9 +57,9 @@ LABEL_DISTANCE: Final = 32.0
 """Points between the axis and the label of the probabilities."""
 
 
-def axes_with_rows(rows: float) -> "Axes":
-    """New axes that are high enough for a number of rows."""
-    return fresh_axes((WIDTH, UPPER + ROW * rows))
+def _size(rows: float) -> tuple[float, float]:
+    """Width and height of axes that are high enough for a number of rows."""
+    return WIDTH, UPPER + ROW * rows
 
 
 class Rows:
@@ -197,8 +197,10 @@ MOST_ROWS: Final = 8
 """Actions, and observations, with a row of their own; the others of a larger model share one."""
 
 
-@says_what_to_write
-def belief_trace(pomdp: "POMDP", episodes: "BeliefEpisodes", *, episode: int = 0, ax: "Axes | None" = None) -> "Axes":
+@takes_look
+def belief_trace(
+    pomdp: "POMDP", episodes: "BeliefEpisodes", *, episode: int = 0, **look: Unpack[AxesKeywords]
+) -> "Axes":
     """The belief in each state during one episode, with the actions taken and the observations made below it.
 
     At step t the figure shows the belief after t steps, an area for each state. Below it are the hidden state, the
@@ -212,8 +214,8 @@ def belief_trace(pomdp: "POMDP", episodes: "BeliefEpisodes", *, episode: int = 0
         What `simulate_beliefs` returned for this model, with ``keep_beliefs=True``.
     episode
         Which of the episodes to draw.
-    ax
-        Axes to draw on; None: those of a new figure.
+    **look
+        Axes, title and limits: the keywords of `AxesKeywords`.
 
     Returns
     -------
@@ -256,7 +258,7 @@ def belief_trace(pomdp: "POMDP", episodes: "BeliefEpisodes", *, episode: int = 0
     done = _by_name(episodes.actions[number, :length], names(pomdp.action_labels, pomdp.n_actions, "action"), 0)
     seen_names = names(pomdp.observation_labels, pomdp.n_observations, "observation")
     seen = _by_name(episodes.observations[number, :length], seen_names, 1)
-    axes = axes_with_rows(len(done) + len(seen) + 3.0) if ax is None else ax
+    axes = open_axes(look, _size(len(done) + len(seen) + 3.0))
 
     state_names = names(pomdp.state_labels, pomdp.n_states, "state")
     looks = draw_areas(axes, np.arange(len(beliefs)), beliefs, state_names)
@@ -273,12 +275,11 @@ def belief_trace(pomdp: "POMDP", episodes: "BeliefEpisodes", *, episode: int = 0
     ended = "it ended" if episodes.terminated[number] else "it was cut off"
     said = ["Areas: probability of each state given the actions and observations until then."]
     said.append("Marks: what had been observed, and which action was taken then.")
-    write_caption(
-        axes, [*said, f"Episode {number}: {counted(length, 'step')}, then {ended}; return {_return(episodes, number)}."]
+    return finish(
+        axes,
+        look,
+        [*said, f"Episode {number}: {counted(length, 'step')}, then {ended}; return {_return(episodes, number)}."],
     )
-    if ax is None:
-        wrap(axes)
-    return axes
 
 
 def _return(episodes: "BeliefEpisodes", number: int) -> str:
@@ -306,6 +307,7 @@ MOST_TIMES: Final = 20_000
 """Times that a figure can show."""
 
 
+@takes_look
 def state_posteriors(
     hmm: "HMM",
     z: ArrayLike,
@@ -313,7 +315,7 @@ def state_posteriors(
     states: ArrayLike | None = None,
     between: tuple[int, int] | None = None,
     observation_labels: Sequence[str] | None = None,
-    ax: "Axes | None" = None,
+    **look: Unpack[AxesKeywords],
 ) -> "Axes":
     """How probable each hidden state is at each time, given the whole sequence of observations.
 
@@ -332,8 +334,8 @@ def state_posteriors(
         ``(begin, end)``: draw only the times begin <= t < end; all observations are used. None: all times.
     observation_labels
         Names of the symbols, if the observations are symbols.
-    ax
-        Axes to draw on; None: those of a new figure.
+    **look
+        Axes, title and limits: the keywords of `AxesKeywords`.
 
     Returns
     -------
@@ -367,7 +369,7 @@ def state_posteriors(
     labels = _symbols(hmm, observation_labels)
     columns = np.asarray(observed).reshape(len(smoothed), -1)[times]
     n_rows = len(labels) if labels else TALL * min(columns.shape[1], MOST_CHANNELS)
-    axes = axes_with_rows(n_rows + 1.0 + 1.5 * (truth is not None)) if ax is None else ax
+    axes = open_axes(look, _size(n_rows + 1.0 + 1.5 * (truth is not None)))
 
     labels_of_states = names(hmm.state_labels, hmm.n_states, "state")
     found = draw_areas(axes, times, smoothed[times], labels_of_states, filtered[times])
@@ -386,10 +388,7 @@ def state_posteriors(
     axes.set_xlim(float(times[0]) - 0.5, float(times[-1]) + 0.5)
     if times.size < len(smoothed):
         said.append(f"Drawn: {times.size:,} of {len(smoothed):,} times.")
-    write_caption(axes, said)
-    if ax is None:
-        wrap(axes)
-    return axes
+    return finish(axes, look, said)
 
 
 def _times(length: int, between: tuple[int, int] | None) -> NDArray[np.int64]:

@@ -1,19 +1,21 @@
-"""A value function and a policy on a grid, with hatched squares where there is no value to show."""
+"""A value function and a policy on a grid."""
 
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
 
-from typing import TYPE_CHECKING, Any, Final, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Final, TypeGuard, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.finding import find_env
-from rlsuite.errors import ParameterError, RlsuiteError
+from rlsuite.errors import ParameterError
 from rlsuite.models import MDP
-from rlsuite.plotting.figure import INK, LABEL_SIZE, TICK_SIZE, fresh_axes, wrap, write_caption
+from rlsuite.plotting.colour_scale import colour_scale, draw_bar, is_constant
+from rlsuite.plotting.figure import ColourKeywords, finish, legend_above, open_axes, takes_look, write_title
 from rlsuite.plotting.figure_list import figure_of_solution
+from rlsuite.plotting.labels import is_agent
+from rlsuite.plotting.squares import Kind, draw_kinds, without_value
 from rlsuite.rendering import colours
 from rlsuite.rendering.arrows import unit
 from rlsuite.rendering.layout import GridLayout
@@ -23,102 +25,15 @@ from rlsuite.rendering.painting import square_colours
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from rlsuite.agents import Agent
     from rlsuite.core.aliases import Env
     from rlsuite.planning import Solution
-
-
-ENDS: Final = "ends"
-UNREACHABLE: Final = "out of reach"
-NOT_LEARNED: Final = "nothing learned"
-NO_VALUE: Final = "no value"
-
-HATCH: Final = (176, 179, 184)
-"""Colour of the lines, darker than the square below them."""
-
-
-def emptied(
-    overlay: Overlay,
-    env: "Env | None",
-    *,
-    acting: NDArray[np.bool_] | None = None,
-    q: ArrayLike | None = None,
-) -> tuple[Overlay, list[str]]:
-    """Return an overlay without the numbers and arrows of states that have no value to show, and the reasons.
-
-    Parameters
-    ----------
-    overlay
-        What is to be drawn.
-    env
-        The environment, if there is one: its table says where it ends, and what it reaches.
-    acting
-        (S,) bool, where a solution takes an action; None if there is no solution.
-    q
-        (S, A) learned action values, if they are to be drawn. A state in which nothing was learned still has its
-        initial values, which are those of the ends, or 0.
-    """
-    assert overlay.value is not None
-    layout, value = overlay.layout, overlay.value
-    ends = layout.idle | (False if acting is None else ~acting)
-    unreachable = np.zeros_like(ends)
-    model = None if env is None else _model(env)
-    if model is not None and model.n_states == layout.n_states:
-        from rlsuite.planning import reachable_states
-
-        unreachable = ~reachable_states(model)
-        ends = ends | ~model.legal.any(axis=1)
-    found = {ENDS: ends & ~unreachable, UNREACHABLE: unreachable}
-    if q is not None:
-        found[NOT_LEARNED] = _not_learned(np.asarray(q, dtype=np.float64), ends) & ~ends & ~unreachable
-    hidden = np.logical_or.reduce(list(found.values()))
-    found[NO_VALUE] = np.isnan(value) & ~hidden
-    on_grid = layout.cells[:, 0] >= 0
-    reasons = [why for why, states in found.items() if (states & on_grid).any()]
-    without_numbers = GridLayout(
-        *(layout.n_rows, layout.n_columns, layout.cells),
-        *(layout.walls, layout.marks, layout.arrows, layout.idle | hidden),
-    )
-    return Overlay(without_numbers, np.where(hidden, np.nan, value), overlay.weights), reasons
-
-
-def draw_hatch(axes: "Axes", overlay: Overlay) -> None:
-    """Hatch the squares of states without a number."""
-    from matplotlib.collections import PolyCollection
-
-    assert overlay.value is not None
-    cells = overlay.layout.cells
-    row, column = cells[np.isnan(overlay.value) & (cells[:, 0] >= 0)].T
-    corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
-    squares = np.stack([column, row], axis=1)[:, np.newaxis, :] + corners
-    shade = colours.hexadecimal(HATCH)
-    axes.add_collection(
-        PolyCollection(list(squares), facecolors="none", edgecolors=shade, linewidths=0.0, hatch="////")
-    )
-
-
-def _model(env: "Env") -> MDP | None:
-    try:
-        return MDP.from_env(env, gamma=0.5)
-    except RlsuiteError:  # it has no table, or none that can be trusted
-        return None
-
-
-def _not_learned(q: NDArray[np.float64], ends: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which rows still have the initial value in all legal entries."""
-    highest = q.max(axis=1)
-    lowest = np.where(np.isneginf(q), highest[:, np.newaxis], q).min(axis=1)
-    constant = highest == lowest
-    at_ends = np.unique(highest[ends & constant & np.isfinite(highest)])
-    initial = at_ends[0] if at_ends.size == 1 else 0.0
-    return constant & (highest == initial)
 
 
 # Lengths in inches.
 LARGEST_SQUARE: Final = 0.85
 WIDEST_GRID: Final = 9.0
 HIGHEST_GRID: Final = 6.5
-BAR_GAP: Final = 0.12
-BAR_WIDTH: Final = 0.16
 
 # Squares with a smaller side, in inches, are drawn without these.
 BAR_FROM: Final = 0.9  # height of the whole grid, not side of a square
@@ -129,14 +44,14 @@ LINES_FROM: Final = 0.06
 
 
 @figure_of_solution(on_grid=True)
-@says_what_to_write
+@takes_look
 def value_map(
     where: "GridLayout | Env | str",
-    value: "ArrayLike | Solution | None" = None,
+    value: "ArrayLike | Solution | Agent | None" = None,
     policy: ArrayLike | None = None,
     *,
     q: ArrayLike | None = None,
-    ax: "Axes | None" = None,
+    **look: Unpack[ColourKeywords],
 ) -> "Axes":
     """Heat map of the value of every square, with the actions of a policy as arrows.
 
@@ -148,21 +63,21 @@ def value_map(
     value
         (S,) float value of each state; NaN where there is none. None: the largest entry of each row of `q`. Or what
         `solve` returned: then an arrow is drawn for every action that may be optimal, as far as its error bound can
-        tell (none if actions are not directions).
+        tell (none if actions are not directions). Or an agent that has learned, or its (S, A) action values: as `q`.
     policy
         (S,) int action of each state (-1: none), or (S, A) probabilities: longer arrows are more probable.
     q
         (S, A) action values (``-inf``: illegal), instead of `policy`: an arrow for *every* best action, ties within
         one part in 1e9 included.
-    ax
-        Axes to draw on; None: those of a new figure.
+    **look
+        Axes, title, limits and colours: the keywords of `ColourKeywords`.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Squares without a value are hatched, have no number and no arrow, and do not count for the scale of the
-        colours: ends, squares that no episode reaches (both known of an environment with a table), and with `q` those
-        in whose actions nothing was learned.
+        Squares without a value have no number and no arrow, and do not count for the scale of the colours: goals, pits
+        and other ends, squares that no episode reaches (both known of an environment with a table), and with `q` those
+        in whose actions nothing was learned. The legend says how they look.
 
     Raises
     ------
@@ -182,12 +97,27 @@ def value_map(
     title, env = "", None
     if isinstance(where, GridLayout):
         layout = where
+    elif isinstance(where, MDP) or is_agent(where) or _is_solution(where):
+        what = "agent" if is_agent(where) else "rl.solve(mdp)"
+        raise ParameterError(
+            f"{type(where).__name__} does not say where its states are: give the environment, or a GridLayout, first, "
+            f"as value_map(env, {what})"
+        )
     else:
         env = find_env(where)
         layout = GridLayout.from_env(env)
         title = type(env.unwrapped).__name__ if env.spec is None else env.spec.id
+    if isinstance(value, MDP):
+        raise ParameterError("an MDP has no values yet: value_map(env, rl.solve(mdp))")
     if policy is not None and q is not None:
         raise ParameterError("give policy= or q=, not both")
+    if is_agent(value):
+        learned: Any = value
+        value = cast("ArrayLike", getattr(learned, "q_" if hasattr(type(value), "q_") else "value_"))
+    if value is not None and not _is_solution(value) and np.ndim(cast("ArrayLike", value)) == 2:
+        if policy is not None or q is not None:
+            raise ParameterError("give a solution, an agent or a table of action values alone")
+        value, q = None, cast("ArrayLike", value)
     said = ["Colour: value of the state.", "Arrows: actions of the policy."]
     if _is_solution(value):
         if policy is not None or q is not None:
@@ -204,35 +134,40 @@ def value_map(
         numbers = _best(q) if numbers is None else numbers
         said[1] = "Arrows: all best actions."
     if numbers is None:
-        raise ParameterError("nothing to draw: give value= or q=")
+        raise ParameterError("nothing to draw: give a solution, an agent, value= or q= beside the environment")
     acting = value.policy >= 0 if _is_solution(value) else None
-    overlay, blank = emptied(Overlay(layout, numbers, policy), env, acting=acting, q=q)
+    overlay, kinds = without_value(Overlay(layout, numbers, policy), env, acting=acting, q=q)
+    shown = cast("NDArray[np.float64]", overlay.value)
+    known = shown[np.isfinite(shown)]
+    if not known.size:
+        said[0] = "No state has a value to show."
+    elif known.min() == known.max():
+        said[0] = f"The value is {known[0]:.4g} everywhere."
 
-    axes = fresh_axes(_size(layout)) if ax is None else ax
-    _draw_squares(axes, overlay)
+    axes = open_axes(look, _size(layout))
+    scale = colour_scale(shown, look)
+    squares = square_colours(overlay, scale.to_rgba(np.ma.masked_invalid(shown), bytes=True)[:, :3])
+    for kind, places in kinds.items():
+        squares[places] = kind.colour
+    _draw_squares(axes, squares)
+    inks = _inks(squares)
     side = _side_of_square(axes, layout)
     with_arrows = side >= ARROWS_FROM and overlay.weights is not None
-    if side * layout.n_rows >= BAR_FROM:
-        _draw_bar(axes, overlay, side * layout.n_columns)
+    if side * layout.n_rows >= BAR_FROM and not is_constant(shown, look):
+        draw_bar(axes, scale)
     if side >= LINES_FROM:
         _draw_lines(axes, layout)
-    hatched = blank and side >= ARROWS_FROM
-    if hatched:
-        draw_hatch(axes, overlay)
+    legend = draw_kinds(axes, kinds, side) if side >= ARROWS_FROM else {}
     if with_arrows:
-        _draw_arrows(axes, overlay, lift=0.14 if side >= NUMBERS_FROM else 0.0)
+        _draw_arrows(axes, overlay, inks, lift=0.14 if side >= NUMBERS_FROM else 0.0)
     if side >= LETTERS_FROM:
-        _write_marks(axes, overlay, side)
+        _write_marks(axes, layout, inks, side, kinds)
     if side >= NUMBERS_FROM:
-        _write_numbers(axes, overlay, side)
-    axes.set_title(title, loc="left", fontsize=LABEL_SIZE, color=INK, parse_math=False)
+        _write_numbers(axes, overlay, inks, side)
+    write_title(axes, title, above=legend_above(axes, legend, handlelength=1.6))
     axes.set_xlim(-0.5, layout.n_columns - 0.5)
     axes.set_ylim(layout.n_rows - 0.5, -0.5)
-    said = said if with_arrows else said[:1]
-    write_caption(axes, [*said, f"{'Hatched' if hatched else 'Grey'}: {', '.join(blank)}."] if blank else said)
-    if ax is None:
-        wrap(axes)
-    return axes
+    return finish(axes, look, said if with_arrows else said[:1])
 
 
 def _is_solution(value: object) -> "TypeGuard[Solution]":
@@ -264,31 +199,10 @@ def _side_of_square(axes: "Axes", layout: GridLayout) -> float:
     return min(box.width / layout.n_columns, box.height / layout.n_rows) / figure.dpi
 
 
-def _draw_squares(axes: "Axes", overlay: Overlay) -> None:
-    axes.imshow(square_colours(overlay), interpolation="nearest")
+def _draw_squares(axes: "Axes", squares: NDArray[np.uint8]) -> None:
+    axes.imshow(squares, interpolation="nearest")
     axes.set_xticks([])
     axes.set_yticks([])
-
-
-def _draw_bar(axes: "Axes", overlay: Overlay, width: float) -> None:
-    """Draw the scale of the colours beside a grid that is `width` inches wide."""
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import ListedColormap, Normalize
-
-    value = overlay.value
-    assert value is not None
-    known = value[np.isfinite(value)]
-    if not known.size or known.min() == known.max():
-        return
-    # The same table as the squares, so that bar and grid have the same colours.
-    table = ListedColormap(colours.heat(np.linspace(0.0, 1.0, 256)) / 255.0)
-    figure = axes.get_figure(root=False)
-    assert figure is not None
-    # As an inset of the axes it is as high as the grid in every layout.
-    place = axes.inset_axes((1.0 + BAR_GAP / width, 0.0, BAR_WIDTH / width, 1.0))
-    bar = figure.colorbar(ScalarMappable(Normalize(known.min(), known.max()), table), cax=place)
-    bar.ax.tick_params(labelsize=TICK_SIZE, labelcolor=INK)
-    cast("Any", bar).outline.set_visible(False)
 
 
 def _draw_lines(axes: "Axes", layout: GridLayout) -> None:
@@ -299,7 +213,7 @@ def _draw_lines(axes: "Axes", layout: GridLayout) -> None:
         spine.set_visible(False)
 
 
-def _draw_arrows(axes: "Axes", overlay: Overlay, lift: float) -> None:
+def _draw_arrows(axes: "Axes", overlay: Overlay, inks: NDArray[np.str_], lift: float) -> None:
     layout = overlay.layout
     lengths = overlay.arrow_lengths * (layout.cells[:, :1] >= 0)
     arrows = layout.arrows
@@ -308,7 +222,7 @@ def _draw_arrows(axes: "Axes", overlay: Overlay, lift: float) -> None:
     moves = np.array([unit(arrow) for arrow in arrows], dtype=np.float64)[actions]
     still = ~moves.any(axis=1)
     row, column = layout.cells[states].T.astype(np.float64)
-    ink = _inks(overlay)[layout.cells[states, 0], layout.cells[states, 1]]
+    ink = inks[layout.cells[states, 0], layout.cells[states, 1]]
     alone = np.count_nonzero(lengths, axis=1)[states] == 1
     longest = 0.30 if lift else 0.38
     stretch = np.maximum(np.sqrt((moves**2).sum(axis=1)), 1.0)
@@ -338,31 +252,37 @@ def _draw_arrows(axes: "Axes", overlay: Overlay, lift: float) -> None:
         axes.scatter(column[still], row[still] - lift, s=9, c=ink[still], zorder=3)
 
 
-def _inks(overlay: Overlay) -> NDArray[np.str_]:
+def _inks(squares: NDArray[np.uint8]) -> NDArray[np.str_]:
     """(n_rows, n_columns) colour of what is written on every square."""
-    squares = square_colours(overlay)
     inks = [colours.hexadecimal(colours.ink_on((r, g, b))) for r, g, b in squares.reshape(-1, 3).tolist()]
     return np.array(inks).reshape(squares.shape[:2])
 
 
-def _write_marks(axes: "Axes", overlay: Overlay, side: float) -> None:
-    inks = _inks(overlay)
-    for (row, column), mark in overlay.layout.marks.items():
-        axes.text(
-            column - 0.36,
-            row - 0.33,
-            mark,
-            ha="center",
-            va="center",
-            fontsize=min(10, 12 * side + 2),
-            color=inks[row, column],
-        )
+def _write_marks(
+    axes: "Axes",
+    layout: GridLayout,
+    inks: NDArray[np.str_],
+    side: float,
+    kinds: dict[Kind, NDArray[np.bool_]],
+) -> None:
+    """Write the marks of squares that no symbol explains."""
+    for square, mark in layout.marks.items():
+        if not any(kind.marker and places[square] for kind, places in kinds.items()):
+            axes.text(
+                square[1] - 0.34,
+                square[0] - 0.32,
+                mark,
+                ha="center",
+                va="center",
+                fontsize=min(12.0, 14.0 * side + 2.0),
+                fontweight="bold",
+                color=inks[square],
+            )
 
 
-def _write_numbers(axes: "Axes", overlay: Overlay, side: float) -> None:
-    inks = _inks(overlay)
+def _write_numbers(axes: "Axes", overlay: Overlay, inks: NDArray[np.str_], side: float) -> None:
     drop = 0.0 if overlay.weights is None else 0.29
-    longest = max(map(len, overlay.texts))
+    longest = max(map(len, overlay.texts), default=0) or 1
     # A digit is about 0.6 of its height wide; 72 points are an inch.
     size = min(11.0, 18 * side, 0.86 * side * 72 / (0.62 * longest))
     for text, (row, column) in zip(overlay.texts, overlay.layout.cells.tolist(), strict=True):

@@ -86,10 +86,10 @@ def hexadecimal(colour: Colour) -> str:
 
 
 def ink_on(background: Colour) -> Colour:
-    """Black or white, whichever is easier to read on `background` (ITU-R BT.601 luma).
+    """Black or white, whichever has the larger contrast to `background`, by its luma (ITU-R BT.601).
 
     >>> ink_on((253, 231, 37)) == INK, ink_on((68, 1, 84)) == PAPER
     (True, True)
     """
     red, green, blue = background
-    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else PAPER
+    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 110 else PAPER

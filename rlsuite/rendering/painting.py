@@ -187,13 +187,15 @@ class GridPainting:
                 write(picture, (x, y + drop), shown, size, self._ink(row, column))
 
 
-def square_colours(overlay: Overlay) -> NDArray[np.uint8]:
+def square_colours(overlay: Overlay, of_states: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
     """Colour of every square: of its value if it has one, else of its mark.
 
     Parameters
     ----------
     overlay
         The grid and the values of its states.
+    of_states
+        (S, 3) uint8 colours of the values; None: viridis, from the smallest to the largest.
 
     Returns
     -------
@@ -212,7 +214,7 @@ def square_colours(overlay: Overlay) -> NDArray[np.uint8]:
         colours[square] = MARK_COLOURS.get(mark, FLOOR)
     if overlay.value is not None:
         states = layout.states
-        colours[states >= 0] = heat(overlay.fractions)[states[states >= 0]]
+        colours[states >= 0] = (heat(overlay.fractions) if of_states is None else of_states)[states[states >= 0]]
     colours[layout.walls] = WALL
     return colours
 

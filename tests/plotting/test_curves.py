@@ -5,8 +5,9 @@ import pytest
 from matplotlib.figure import Figure
 from scipy import stats
 
+import rlsuite as rl
 from rlsuite import plotting
-from rlsuite.errors import ParameterError, RlsuiteWarning
+from rlsuite.errors import NotLearned, ParameterError, RlsuiteWarning
 
 
 def line_of(ax, label):
@@ -198,13 +199,11 @@ def test_a_palette_of_the_run_rules(results_of):
         assert line_of(ax, label).get_color() == palette[label].colour
 
 
-def test_figures_are_drawn_where_one_asks_and_nothing_stays_behind(results_of):
-    pyplot = pytest.importorskip("matplotlib.pyplot")
+def test_figures_are_drawn_where_one_asks(results_of):
     top, bottom = Figure(layout="constrained").subplots(2)
     assert plotting.cumulative_reward(results_of(), ax=top) is top
     assert plotting.regret(results_of(), ax=bottom) is bottom
     assert plotting.regret(results_of()).figure is not top.figure
-    assert pyplot.get_fignums() == []
 
 
 @pytest.mark.parametrize("name", ["cumulative_reward", "regret", "evaluation", "episode_return"])
@@ -260,3 +259,29 @@ def test_what_cannot_be_drawn_is_named(results_of):
         plotting.episode_return(results, against="step")
     with pytest.raises(ParameterError, match=r"unknown agent of this palette 'QLearning'"):
         plotting.regret(results, palette=plotting.Palette(["Sarsa"]))
+
+
+def test_agents_are_drawn_by_their_own_record(caption_of):
+    agents = [kind(gamma=0.9).learn("FrozenLake-v1", episodes=200, seed=1) for kind in (rl.QLearning, rl.Sarsa)]
+    with pytest.warns(RlsuiteWarning, match="one seed for QLearning, Sarsa"):
+        ax = plotting.episode_return(agents, smooth=1)
+    for agent in agents:
+        assert line_of(ax, type(agent).__name__).get_ydata().tolist() == agent.episodes_["return"].tolist()
+    with pytest.warns(RlsuiteWarning, match="one seed for Sarsa"):
+        plotting.cumulative_reward(agents[1])
+    with pytest.raises(NotLearned):
+        plotting.episode_return(rl.Sarsa(gamma=0.9))
+
+
+def test_what_is_not_results_is_named(results_of):
+    mdp = rl.MDP.from_env("FrozenLake-v1", gamma=0.9)
+    with pytest.raises(ParameterError, match=r"regret draws what rl\.train\(\.\.\.\) returned, .* not of type MDP"):
+        plotting.regret(mdp)
+    with pytest.raises(ParameterError, match=r"results of several environments: choose one, as results\['grid'\]"):
+        plotting.regret({"grid": [results_of()]})
+    solution = rl.solve(mdp)
+    for draw in (plotting.state_values, plotting.convergence):
+        with pytest.raises(ParameterError, match=r"draws what rl\.solve\(\.\.\.\) returned, not of type MDP: .*solve"):
+            draw(mdp)
+    with pytest.raises(ParameterError, match=r"gap draws what rl\.solve\(\.\.\.\) returned for a POMDP"):
+        plotting.gap(solution)

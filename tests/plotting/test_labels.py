@@ -16,10 +16,10 @@ def test_numbers_stand_for_missing_names():
 
 def test_solutions_are_named_by_their_methods():
     one, other = SimpleNamespace(method="sarsop"), SimpleNamespace(method="pbvi")
-    assert by_label(one) == {"sarsop": one}
-    assert list(by_label([other, one])) == ["pbvi", "sarsop"]
-    assert by_label({"mine": one}) == {"mine": one}
+    assert by_label("gap", one, "method") == {"sarsop": one}
+    assert list(by_label("gap", [other, one], "method")) == ["pbvi", "sarsop"]
+    assert by_label("gap", {"mine": one}, "method") == {"mine": one}
     with pytest.raises(ParameterError, match="two solutions are by pbvi: pass a dict"):
-        by_label([other, other])
+        by_label("gap", [other, other], "method")
     with pytest.raises(ParameterError, match="no solutions to draw"):
-        by_label([])
+        by_label("gap", [], "method")

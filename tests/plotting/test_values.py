@@ -5,7 +5,7 @@ from matplotlib.collections import PathCollection
 from matplotlib.quiver import Quiver
 
 import rlsuite as rl
-from rlsuite.errors import EnvironmentNotFound, ParameterError, UnsuitableEnvironment
+from rlsuite.errors import EnvironmentNotFound, NotLearned, ParameterError, UnsuitableEnvironment
 from rlsuite.plotting import value_map
 from rlsuite.rendering import GridLayout
 from rlsuite.rendering.colours import PAPER, UNKNOWN, VIRIDIS, WALL
@@ -57,14 +57,27 @@ def test_all_tied_actions_have_an_arrow(grid_goal, caption_of):
     # Without a value of its own, each square shows its best action value; the goal, which has none, stays empty.
     assert numbers_of(ax) == {(1, 0): "81", (1, 1): "90", (1, 2): "100", (0, 0): "90", (0, 1): "100"}
     assert tuple(ax.images[0].get_array()[0, 2]) == UNKNOWN
-    assert caption_of(ax) == "Colour: value of the state. Arrows: all best actions. Hatched: no value."
+    assert caption_of(ax) == "Colour: value of the state. Arrows: all best actions."
 
 
 def hatched(ax):
-    """Row and column of the hatched squares."""
-    paths = [path for artist in ax.collections if artist.get_hatch() for path in artist.get_paths()]
-    middles = [path.vertices[:4].mean(axis=0) for path in paths]
-    return {(round(row), round(column)) for column, row in middles}
+    """Row and column of the squares without a value that have a texture or a symbol."""
+    return set().union(*(squares_of(ax, text.get_text()) for text in legend_of(ax)))
+
+
+def legend_of(ax):
+    return ax.get_legend().get_texts() if ax.get_legend() else []
+
+
+def squares_of(ax, kind):
+    """Row and column of the squares of a kind, such as "goal"."""
+    found = set()
+    for artist in ax.collections:
+        if artist.get_label() == f"_{kind}":
+            points = artist.get_offsets() if isinstance(artist, PathCollection) else []
+            middles = [path.vertices[:4].mean(axis=0) for path in artist.get_paths()] if not len(points) else points
+            found |= {(round(row), round(column)) for column, row in middles}
+    return found
 
 
 def test_ends_and_what_was_not_learned_say_nothing(caption_of):
@@ -77,10 +90,14 @@ def test_ends_and_what_was_not_learned_say_nothing(caption_of):
     assert hatched(ax) == {(row, column) for row in range(4) for column in range(12)} - learned
     assert arrows_of(ax) == {(3, 0, -1, 0), *((2, column, 0, 1) for column in range(6))}
     assert set(numbers_of(ax)) == learned
-    assert tuple(ax.images[0].get_array()[3, 11]) == UNKNOWN
+    looks = {tuple(ax.images[0].get_array()[square]) for square in ((3, 11), (3, 5), (0, 0))}
+    assert looks == {MARK_COLOURS["G"], MARK_COLOURS["X"], UNKNOWN}
+    assert squares_of(ax, "goal") == {(3, 11)}
+    assert squares_of(ax, "pit") == {(3, column) for column in range(1, 11)}
+    assert not {text.get_text() for text in ax.texts} & {"G", "X"}
     assert tuple(ax.images[0].get_array()[2, 0]) == tuple(VIRIDIS[-1])  # -1.5 is the best that is shown
-    expected = "Colour: value of the state. Arrows: all best actions. Hatched: ends, out of reach, nothing learned."
-    assert caption_of(ax) == expected
+    assert [text.get_text() for text in legend_of(ax)] == ["goal", "pit", "nothing learned"]
+    assert caption_of(ax) == "Colour: value of the state. Arrows: all best actions."
 
 
 def test_initial_values_are_not_learned_values(caption_of):
@@ -95,7 +112,8 @@ def test_what_no_episode_reaches_is_not_drawn(caption_of):
     solution = rl.solve(rl.MDP.from_env(env, gamma=0.9))
     for ax in (value_map(env, solution), value_map(env, q=solution.q)):
         assert hatched(ax) == {(0, 2), (0, 3), (1, 1), (1, 2), (1, 0), (1, 3)}
-        assert "Hatched: ends, out of reach." in caption_of(ax)
+        assert squares_of(ax, "out of reach") == {(0, 2), (1, 3)} - squares_of(ax, "pit") - squares_of(ax, "goal")
+        assert squares_of(ax, "goal") == {(0, 2)}
 
 
 def test_ends_and_what_no_episode_reaches_say_nothing_in_values_of_ones_own_either(caption_of):
@@ -106,7 +124,6 @@ def test_ends_and_what_no_episode_reaches_say_nothing_in_values_of_ones_own_eith
     assert hatched(ax) == hatched(value_map("CliffWalking-v1", solution)) == {(3, column) for column in range(1, 12)}
     assert set(numbers_of(ax)).isdisjoint(hatched(ax))
     assert len(arrows_of(ax)) == 37
-    assert caption_of(ax).endswith("Hatched: ends, out of reach.")
 
 
 def test_a_layout_alone_knows_of_no_ends():
@@ -131,7 +148,7 @@ def test_a_solution_is_drawn_with_all_optimal_actions(caption_of):
         (1, 0, *right), (1, 0, *up), (1, 1, *right), (1, 1, *up), (1, 2, *up), (0, 0, *right), (0, 1, *right),
     }  # fmt: skip
     assert numbers_of(ax) == {(1, 0): "81", (1, 1): "90", (1, 2): "100", (0, 0): "90", (0, 1): "100"}  # no end
-    said = f"Colour: value of the state, within {solution.error_bound:.2g}. Arrows: all optimal actions. Hatched: ends."
+    said = f"Colour: value of the state, within {solution.error_bound:.2g}. Arrows: all optimal actions."
     assert caption_of(ax) == said
     with pytest.raises(ParameterError, match="give a solution alone"):
         value_map(env, solution, q=solution.q)
@@ -236,3 +253,36 @@ def test_wrong_arguments_are_refused(grid_goal, arguments, complaint):
 def test_an_environment_without_a_plane_is_refused():
     with pytest.raises(UnsuitableEnvironment, match="Taxi-v4"):
         value_map(gymnasium.make("Taxi-v4"), np.zeros(500))
+
+
+def test_an_agent_is_drawn_as_its_table_is(caption_of):
+    env = gymnasium.make("rlsuite_envs:rlsuite/GridGoal-v0")
+    agent = rl.QLearning(gamma=0.9).learn(env, steps=500, seed=1)
+    by_name, by_agent, by_table = value_map(env, q=agent.q_), value_map(env, agent), value_map(env, agent.q_)
+    assert numbers_of(by_name) == numbers_of(by_agent) == numbers_of(by_table) != {}
+    assert arrows_of(by_name) == arrows_of(by_agent) == arrows_of(by_table)
+    predictor = rl.TD(gamma=0.9).learn(env, steps=500, seed=1)
+    assert numbers_of(value_map(env, predictor)) == numbers_of(value_map(env, predictor.value_))
+
+
+def test_what_is_meant_instead_is_said(grid_goal):
+    mdp = rl.MDP.from_env("FrozenLake-v1", gamma=0.9)
+    agent = rl.QLearning(gamma=0.9)
+    for first in (mdp, rl.solve(mdp), agent):
+        with pytest.raises(ParameterError, match=r"does not say where its states are: .* value_map\(env, .*\)"):
+            value_map(first)
+    with pytest.raises(ParameterError, match=r"an MDP has no values yet: value_map\(env, rl\.solve\(mdp\)\)"):
+        value_map("FrozenLake-v1", mdp)
+    with pytest.raises(NotLearned):
+        value_map("FrozenLake-v1", agent)
+    with pytest.raises(ParameterError, match=r"nothing to draw: .* an agent"):
+        value_map("FrozenLake-v1")
+    with pytest.raises(ParameterError, match="give a solution, an agent or a table of action values alone"):
+        value_map(grid_goal, np.zeros((6, 4)), q=np.zeros((6, 4)))
+
+
+@pytest.mark.parametrize("q", [np.zeros((6, 4)), np.full((6, 4), 7.0)])
+def test_a_constant_table_is_drawn_without_a_warning(grid_goal, q, caption_of):
+    ax = value_map(grid_goal, q=q)
+    assert ax.child_axes == []
+    assert caption_of(ax).startswith(("No state has a value to show.", "The value is 7 everywhere."))

@@ -26,8 +26,15 @@ def test_larger_is_lighter():
 
 def test_ink_stands_out_on_every_shade():
     for colour in heat(np.linspace(0.0, 1.0, 64)).tolist():
-        ink = np.array(ink_on(tuple(colour)))
-        assert abs((ink - colour) @ np.array([0.299, 0.587, 0.114])) > 95
+        light, dark = sorted((luminance(ink_on(tuple(colour))), luminance(colour)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) > 3.7
+
+
+def luminance(colour):
+    """Relative luminance as in WCAG 2.2, whose contrast of symbols is at least 3."""
+    parts = np.array(colour) / 255.0
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ np.array([0.2126, 0.7152, 0.0722]))
 
 
 def test_rendering_needs_no_plotting_library():

@@ -1,0 +1,154 @@
+"""Squares of a grid without a value, told apart by colour, texture and symbol: goals, pits, walls, unknown ones."""
+
+# pyright: reportUnknownMemberType=false
+# (matplotlib leaves the keywords of its drawing functions untyped.)
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rlsuite.errors import RlsuiteError
+from rlsuite.models import MDP
+from rlsuite.rendering import colours
+from rlsuite.rendering.layout import GridLayout
+from rlsuite.rendering.overlay import Overlay
+from rlsuite.rendering.painting import MARK_COLOURS
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+    from rlsuite.core.aliases import Env
+
+
+class Kind(NamedTuple):
+    """A kind of squares, and how it looks."""
+
+    label: str
+    colour: colours.Colour
+    hatch: str = ""
+    marker: str = ""
+    ink: colours.Colour = (150, 154, 160)
+    """of the hatch and the marker"""
+
+
+GOAL: Final = Kind("goal", MARK_COLOURS["G"], marker="*", ink=(0, 84, 61))
+PIT: Final = Kind("pit", MARK_COLOURS["X"], marker="X", ink=(122, 44, 0))
+END: Final = Kind("end", colours.UNKNOWN, marker="s", ink=(92, 97, 104))
+UNREACHABLE: Final = Kind("out of reach", colours.FLOOR, hatch="..", ink=(176, 179, 184))
+NOT_LEARNED: Final = Kind("nothing learned", colours.UNKNOWN, hatch="////")
+NO_VALUE: Final = Kind("no value", colours.UNKNOWN)
+WALL: Final = Kind("wall", colours.WALL, hatch="xxxx", ink=(98, 104, 113))
+
+BY_MARK: Final = {"G": GOAL, "X": PIT, "H": PIT}
+"""What a mark says of a square without a value; a mark is written if it is none of these."""
+
+
+def without_value(
+    overlay: Overlay,
+    env: "Env | None",
+    *,
+    acting: NDArray[np.bool_] | None = None,
+    q: ArrayLike | None = None,
+) -> tuple[Overlay, dict[Kind, NDArray[np.bool_]]]:
+    """Return an overlay without the numbers and arrows of states that have no value to show, and the kinds of these.
+
+    Parameters
+    ----------
+    overlay
+        What is to be drawn.
+    env
+        The environment, if there is one: its table says where it ends, and what it reaches.
+    acting
+        (S,) bool, where a solution takes an action; None if there is no solution.
+    q
+        (S, A) learned action values, if they are to be drawn. A state in which nothing was learned still has its
+        initial values, which are those of the ends, or 0.
+
+    Returns
+    -------
+    Overlay
+    dict
+        From each kind that occurs to its squares, (n_rows, n_columns) bool; walls are among them.
+    """
+    assert overlay.value is not None
+    layout, value = overlay.layout, overlay.value
+    ends = layout.idle | (False if acting is None else ~acting)
+    unreachable = np.zeros_like(ends)
+    model = None if env is None else _model(env)
+    if model is not None and model.n_states == layout.n_states:
+        from rlsuite.planning import reachable_states
+
+        unreachable = ~reachable_states(model)
+        ends = ends | ~model.legal.any(axis=1)
+    found = {END: ends & ~unreachable, UNREACHABLE: unreachable}
+    if q is not None:
+        found[NOT_LEARNED] = _not_learned(np.asarray(q, dtype=np.float64), ends) & ~ends & ~unreachable
+    hidden = np.logical_or.reduce(list(found.values()))
+    found[NO_VALUE] = np.isnan(value) & ~hidden
+    squares = {WALL: layout.walls} | {kind: _on_grid(layout, states) for kind, states in found.items()}
+    for square, mark in layout.marks.items():
+        for kind in (END, UNREACHABLE):
+            if squares[kind][square] and mark in BY_MARK:
+                squares[kind][square] = False
+                squares.setdefault(BY_MARK[mark], np.zeros_like(layout.walls))[square] = True
+    without_numbers = GridLayout(
+        *(layout.n_rows, layout.n_columns, layout.cells),
+        *(layout.walls, layout.marks, layout.arrows, layout.idle | hidden),
+    )
+    shown = {kind: squares[kind] for kind in sorted(squares, key=ORDER.index) if squares[kind].any()}
+    return Overlay(without_numbers, np.where(hidden, np.nan, value), overlay.weights), shown
+
+
+ORDER: Final = [GOAL, PIT, END, WALL, NOT_LEARNED, UNREACHABLE, NO_VALUE]
+"""In the legend."""
+
+
+def _on_grid(layout: GridLayout, states: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    squares = np.zeros((layout.n_rows, layout.n_columns), dtype=np.bool_)
+    row, column = layout.cells[states & (layout.cells[:, 0] >= 0)].T
+    squares[row, column] = True
+    return squares
+
+
+def _model(env: "Env") -> MDP | None:
+    try:
+        return MDP.from_env(env, gamma=0.5)
+    except RlsuiteError:  # it has no table, or none that can be trusted
+        return None
+
+
+def _not_learned(q: NDArray[np.float64], ends: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which rows still have the initial value in all legal entries."""
+    highest = q.max(axis=1)
+    lowest = np.where(np.isneginf(q), highest[:, np.newaxis], q).min(axis=1)
+    constant = highest == lowest
+    at_ends = np.unique(highest[ends & constant & np.isfinite(highest)])
+    initial = at_ends[0] if at_ends.size == 1 else 0.0
+    return constant & (highest == initial)
+
+
+def draw_kinds(ax: "Axes", kinds: dict[Kind, NDArray[np.bool_]], side: float) -> dict[str, Any]:
+    """Draw textures and symbols on squares whose `side` is given in inches; return what the legend shows, by label."""
+    from matplotlib.collections import PolyCollection
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
+    legend: dict[str, tuple[Artist, ...]] = {}
+    for kind, squares in kinds.items():
+        face, ink = colours.hexadecimal(kind.colour), colours.hexadecimal(kind.ink)
+        row, column = np.nonzero(squares)
+        if kind.hatch:
+            places = np.stack([column, row], axis=1)[:, np.newaxis, :] + corners
+            look: Any = {"facecolors": "none", "edgecolors": ink, "linewidths": 0.0, "hatch": kind.hatch}
+            ax.add_collection(PolyCollection(list(places), label=f"_{kind.label}", **look))
+        if kind.marker:
+            size = (26.0 * side) ** 2
+            ax.scatter(column, row, s=size, c=ink, marker=kind.marker, linewidths=0.0, label=f"_{kind.label}")
+        patch = Patch(facecolor=face, edgecolor=ink, hatch=kind.hatch, linewidth=0.0)
+        symbol = Line2D([], [], linestyle="none", marker=kind.marker or "none", markersize=7.0, color=ink)
+        symbol.set_markeredgewidth(0.0)
+        legend[kind.label] = (patch, symbol) if kind.marker else (patch,)
+    return legend

@@ -1,0 +1,157 @@
+"""Figures are pyplot's, as those of pandas and seaborn are."""
+
+import base64
+import inspect
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from PIL import Image
+
+import rlsuite as rl
+from rlsuite import plotting
+from rlsuite.cli import main
+from rlsuite.errors import CallError, ParameterError
+from rlsuite.planning import simulate_beliefs, solve
+from rlsuite.plotting.figure import write
+
+NO_FIGURES = {"save", "figures", "plan_figures", "solution_figures", "Palette", "AxesKeywords", "ColourKeywords"}
+
+
+@pytest.fixture
+def drawings(results_of, tiger, doors, casino):
+    """Every public figure, drawn with any keywords."""
+    lake = rl.solve(rl.MDP.from_env("FrozenLake-v1", gamma=0.9))
+    plan, plan_of_doors = (solve(model, "incremental_pruning", horizon=3) for model in (tiger(), doors))
+    episodes = simulate_beliefs(tiger(), lambda belief: 0, steps=5, seed=1, keep_beliefs=True)
+    drawn = {name: (draw, results_of()) for name, draw in plotting.figures().items()}
+    drawn |= {
+        "value_map": (plotting.value_map, "FrozenLake-v1", lake),
+        "state_values": (plotting.state_values, lake),
+        "convergence": (plotting.convergence, lake),
+        "gap": (plotting.gap, plan),
+        "alpha_vectors": (plotting.alpha_vectors, plan),
+        "policy_graph": (plotting.policy_graph, plan),
+        "belief_simplex": (plotting.belief_simplex, plan_of_doors),
+        "belief_trace": (plotting.belief_trace, tiger(), episodes),
+        "state_posteriors": (plotting.state_posteriors, casino, [0, 5, 5, 5, 1]),
+        "value_surface": (plotting.value_surface, "MountainCar-v0", lambda x: x[:, 0]),
+        "policy_map": (plotting.policy_map, "MountainCar-v0", lambda x: x[:, 1] > 0),
+    }
+    return {name: lambda given=given, **look: given[0](*given[1:], **look) for name, given in drawn.items()}
+
+
+def test_every_figure_is_pyplots_and_takes_its_keywords(drawings, tmp_path):
+    assert set(drawings) == set(plotting.__all__) - NO_FIGURES
+    for name, draw in drawings.items():
+        ax = draw()
+        assert isinstance(ax, Axes), name
+        assert (plt.gcf(), plt.gca()) == (ax.figure, ax), name
+        plt.title("mine")
+        assert (ax.get_title(), ax.get_title(loc="left")) == ("mine", ""), name
+        plt.savefig(tmp_path / "figure.png")
+        with Image.open(tmp_path / "figure.png") as picture:
+            assert len(np.unique(np.asarray(picture).reshape(-1, 4), axis=0)) > 50, name
+        look = {"title": "ours", "xlabel": "x", "ylabel": "y", "xlim": (1, 2), "ylim": (0.5, 3)}
+        ax = draw(**look, figsize=(4, 2))
+        assert ax.get_title(loc="left") == "ours", name
+        assert [ax.get_xlabel(), ax.get_ylabel(), *ax.get_xlim(), *ax.get_ylim()] == ["x", "y", 1, 2, 0.5, 3], name
+        before = plt.get_fignums()
+        given = plt.figure().add_subplot()
+        assert draw(ax=given) is given
+        assert len(plt.get_fignums()) == len(before) + 1
+        plt.close("all")
+        with pytest.raises(CallError, match=r"has no parameter 'titel'; did you mean title="):
+            draw(titel="mine")
+
+
+def test_signatures_show_the_keywords():
+    taken = inspect.signature(plotting.regret).parameters
+    assert list(taken) == ["results", "palette", "ax", "figsize", "title", "xlabel", "ylabel", "xlim", "ylim"]
+    assert taken["ax"].annotation == "Axes | None"
+    assert {"vmin", "vmax", "cmap"} <= inspect.signature(plotting.value_map).parameters.keys()
+
+
+def test_what_is_not_axes_is_refused(results_of):
+    with pytest.raises(ParameterError, match=r"ndarray, not matplotlib's Axes: give one of them, as ax=axes\[0\]"):
+        plotting.regret(results_of(), ax=plt.subplots(1, 2)[1])
+    with pytest.raises(ParameterError, match=r"ax is of type Figure.*add_subplot"):
+        plotting.regret(results_of(), ax=plt.figure())
+
+
+def test_a_later_title_stands_above_the_legend(results_of):
+    plotting.regret([results_of("QLearning"), results_of("Sarsa")])
+    plotting.regret([results_of("QLearning"), results_of("Sarsa")], ax=plt.gca())  # twice on the same axes
+    title = plt.title("mine", fontsize=20)
+    plt.gcf().draw_without_rendering()
+    assert not title.get_window_extent().overlaps(plt.gca().get_legend().get_window_extent())
+    assert title.get_fontsize() == 20
+    plt.gca().set_title("left", loc="left")
+    assert plt.gca().get_title(loc="left") == "left"
+
+
+def test_two_maps_on_one_scale():
+    colours = []
+    for values in (np.arange(16.0), np.arange(16.0) / 2):
+        ax = plotting.value_map("FrozenLake-v1", values, vmin=0, vmax=20, cmap="Blues")
+        colours.append(tuple(ax.images[0].get_array()[1, 2]))  # state 6
+        (bar,) = ax.child_axes
+        assert bar.get_ylim() == (0, 20)
+    assert colours[0] == tuple(plt.get_cmap("Blues")(6 / 20, bytes=True)[:3])
+    assert colours[1] == tuple(plt.get_cmap("Blues")(3 / 20, bytes=True)[:3])
+    surface = plotting.value_surface("MountainCar-v0", lambda x: x[:, 0], vmin=-3, vmax=3, cmap="Blues")
+    assert surface.images[0].get_clim() == (-3, 3)
+    with pytest.raises(ParameterError, match=r"vmin=3 is not below vmax=3"):
+        plotting.value_map("FrozenLake-v1", values, vmin=3, vmax=3)
+    with pytest.raises(ParameterError, match=r"cmap='blue' is not one of matplotlib's"):
+        plotting.value_map("FrozenLake-v1", values, cmap="blue")
+
+
+def test_files_of_the_command_line_leave_no_figure_open(tmp_path, results_of):
+    write(tmp_path / "regret.png", plotting.regret, results_of())
+    assert main(["solve", "FrozenLake-v1", "--gamma", "0.9", "--plot", str(tmp_path / "lake.png")]) == 0
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.slow
+def test_a_script_saves_what_it_has_drawn(tmp_path):
+    script = """
+import rlsuite as rl, matplotlib.pyplot as plt
+rl.plotting.value_map("FrozenLake-v1", range(16))
+plt.title("mine")
+plt.savefig("lake.png")
+plt.show()
+print(plt.get_fignums(), plt.gca().get_title())
+"""
+    command = [sys.executable, "-W", "error", "-c", script]
+    printed = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=True, env=os.environ | {"MPLBACKEND": "Agg"}
+    ).stdout
+    assert printed == "[1] mine\n"
+    with Image.open(tmp_path / "lake.png") as picture:
+        assert len(np.unique(np.asarray(picture).reshape(-1, 4), axis=0)) > 50
+
+
+NOTEBOOK = [
+    "%matplotlib inline\nimport rlsuite as rl, matplotlib.pyplot as plt",
+    "results = rl.train(rl.Sarsa(gamma=0.9), 'FrozenLake-v1', steps=500, seeds=3, record_every=50)",
+    "rl.plotting.value_map('FrozenLake-v1', range(16))",
+    "ax = rl.plotting.regret(results)\nplt.show()",
+]
+
+
+@pytest.mark.notebook
+def test_a_notebook_shows_figures(tmp_path):
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in NOTEBOOK])
+    nbclient.NotebookClient(book, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    for number, cell in enumerate(book.cells[2:]):
+        (picture,) = [output.data["image/png"] for output in cell.outputs if "image/png" in output.get("data", {})]
+        path = tmp_path / f"{number}.png"
+        path.write_bytes(base64.b64decode(picture))
+        with Image.open(path) as image:
+            assert len(np.unique(np.asarray(image.convert("RGB")).reshape(-1, 3), axis=0)) > 50
