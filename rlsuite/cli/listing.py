@@ -4,6 +4,7 @@ import argparse
 import inspect
 import re
 import sys
+import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -103,7 +104,7 @@ def run_agents(chosen: argparse.Namespace) -> int:
     groups = {_group(kind): [one for one in classes if _group(one) == _group(kind)] for kind in classes}
     for group in sorted(groups, key=lambda name: ([*FIRST_GROUPS, name].index(name), name)):
         print(_first_line(sys.modules[group]) or group)
-        print(columns([(kind.__name__.ljust(width), SOURCE.sub("", _first_line(kind))) for kind in groups[group]]))
+        print(columns([(kind.__name__.ljust(width), _in_a_line(kind, 118 - width)) for kind in groups[group]]))
     print("next: rlsuite agents AGENT (its parameters), rlsuite train AGENT ENV")
     return 0
 
@@ -208,6 +209,11 @@ def _size(space: Any) -> int | str:
     if hasattr(space, "n"):
         return int(space.n)
     return f"{int(space.low.size)} numbers" if hasattr(space, "low") else str(space)
+
+
+def _in_a_line(kind: Any, width: int) -> str:
+    """The first line of a docstring, without its source."""
+    return textwrap.shorten(SOURCE.sub("", _first_line(kind)), width, placeholder=" ...")
 
 
 def _first_line(kind: Any) -> str:

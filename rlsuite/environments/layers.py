@@ -21,31 +21,6 @@ _ONLY_COMPUTE = (gymnasium.ObservationWrapper, gymnasium.RewardWrapper, gymnasiu
 """Of Gymnasium's own wrappers, those that can be stepped on a copy: they open no window and write no video."""
 
 
-class Passage(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Stands where `TimeLimit` does inside other wrappers: whether it ends the episode is not known.
-
-    Attributes
-    ----------
-    steps, resets : int
-        How often it has been called.
-    """
-
-    def __init__(self, env: Env):
-        super().__init__(env)
-        self.steps = self.resets = 0
-
-    def step(self, action: Any) -> Any:
-        """Pass an action on."""
-        self.steps += 1
-        observation, reward, terminated, truncated, info = self.env.step(action)
-        return observation, reward, terminated, bool(truncated) or NOT_KNOWN, info
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """Pass a reset on."""
-        self.resets += 1
-        return self.env.reset(seed=seed, options=options)
-
-
 class _NotKnown:
     """Whether a time limit ends the episode: a wrapper may pass it on, and not look at it."""
 
@@ -58,17 +33,46 @@ class _NotKnown:
             )
         )
 
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self._read()
+
     __bool__ = __eq__ = __ne__ = __lt__ = __gt__ = __int__ = __float__ = __index__ = __hash__ = __str__ = _read
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = __neg__ = __repr__ = __reduce__ = _read
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __array__ = __getattr__ = _read
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __array__ = _read
 
 
-NOT_KNOWN = _NotKnown()
+class Passage(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Stands where `TimeLimit` does inside other wrappers: whether it ends the episode is not known.
+
+    Attributes
+    ----------
+    steps, resets : int
+        How often it has been called.
+    """
+
+    NOT_KNOWN = _NotKnown()
+
+    def __init__(self, env: Env):
+        super().__init__(env)
+        self.steps = self.resets = 0
+
+    def step(self, action: Any) -> Any:
+        """Pass an action on."""
+        self.steps += 1
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation, reward, terminated, bool(truncated) or self.NOT_KNOWN, info
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """Pass a reset on."""
+        self.resets += 1
+        return self.env.reset(seed=seed, options=options)
 
 
 def truncates(flag: object) -> bool:
     """Whether an environment that may have a `Passage` truncates the episode by itself."""
-    return flag is not NOT_KNOWN and bool(flag)
+    return flag is not Passage.NOT_KNOWN and bool(flag)
 
 
 def layers_of(env: Env) -> list[Any]:

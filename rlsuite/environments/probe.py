@@ -25,7 +25,7 @@ from rlsuite.core.aliases import Env, UntypedSpace
 from rlsuite.core.checks import legal_actions
 from rlsuite.environments.facts import NO_LIMIT
 from rlsuite.environments.layers import (
-    NOT_KNOWN,
+    Passage,
     attributes_of,
     layers_of,
     names_of_class,
@@ -165,7 +165,7 @@ class Probe:
         self.rng.knows = self._knows
         self.rng.named = {id(layer): f"layer {place}" for place, layer in enumerate(layers)}
         self.rng.named |= {id(one): f"passage {place}" for place, one in enumerate(self.passages)}
-        self.rng.named |= {id(self.rng): "generator", id(self): "probe", id(NOT_KNOWN): "not known"}
+        self.rng.named |= {id(self.rng): "generator", id(self): "probe", id(Passage.NOT_KNOWN): "not known"}
         self.rng.below = {id(self._step.__code__), id(self._reset.__code__)}
 
     def knows(self, env: Env) -> bool:

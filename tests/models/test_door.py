@@ -145,7 +145,7 @@ def test_bad_ends(changes, message):
         ({"gamma": None}, "gamma=None is not a finite number"),
         ({"gamma": True}, "gamma=True is not a finite number"),
         ({"n_actions": 0}, "n_actions=0 is less than 1"),
-        ({"n_actions": 2.0}, "n_actions=2.0 is not a whole number"),
+        ({"n_actions": 2.0}, "n_actions=2.0 is not a whole number: write 2"),
         ({"n_actions": True}, "n_actions=True is not a whole number"),
         ({"start": -1}, "start=-1 is less than 0"),
         ({"start": 0.5}, "start=0.5 is not a whole number"),
