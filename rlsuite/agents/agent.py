@@ -197,7 +197,7 @@ class Agent(Described):
         ParameterError
             If an argument is outside its allowed values.
         EnvironmentNotFound
-            If ``env`` leads to none.
+            If no environment matches ``env``.
         UnsuitableEnvironment
             If its spaces are of other kinds, its size is not that of the memory, or ``loop="compiled"`` or
             ``tabulate=True`` is not possible.

@@ -25,7 +25,7 @@ PREFIX = f".rlsuite-{hashlib.sha256(platform.node().encode()).hexdigest()[:8]}-"
 def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
     """Yield a temporary path beside `path`, and move the finished file into place.
 
-    The temporary file exists from the start, so that a folder that cannot be written to is found out before any work
+    The temporary file exists from the start, so that a folder that cannot be written to is noticed before any work
     is done; if the body raises, it is removed and an existing `path` is left as it was. Its content is on the disk
     before it takes the place of `path`, so that a power cut leaves one of the two whole. Several threads, processes or
     machines may write to one path at once: the last to finish wins, and readers always see a whole file.

@@ -80,7 +80,7 @@ class Npz:
         for member in archive.infolist():
             name = member.filename.removesuffix(".npy")
             if name == member.filename or name in self.headers:
-                raise ValueError(f"it holds {member.filename!r}, which is not an array, or is there twice")
+                raise ValueError(f"it holds {member.filename!r}, which is not an array, or occurs twice")
             self.headers[name] = _header(archive, member)
 
     def __contains__(self, name: str) -> bool:

@@ -221,7 +221,7 @@ class ScriptedGenerator(np.random.Generator):
         if probability is not None and (
             len(probability) != n or (probability < 0.0).any() or abs(probability.sum() - 1.0) > 1e-8
         ):
-            raise ValueError("probabilities do not sum to 1, or are negative, or as many as they should be")
+            raise ValueError(f"probabilities must be non-negative, sum to 1, and be {n} in number")
         if not replace and many > 1:
             found = self._different(n, many, shuffle) if probability is None else self._different_by(probability, many)
             chosen: Any = np.array(found, dtype=np.int64).reshape(_shape(size))

@@ -221,9 +221,9 @@ class MixtureResponsibilities(FeatureMap):
     """The probability of each component of a Gaussian mixture, given the observation: a soft form of state aggregation.
 
     Expectation maximisation by scikit-learn's ``GaussianMixture`` finds the components; the features are what its
-    ``predict_proba`` returns, and their sum is 1. It is shown the observations in units of their standard deviations,
-    since what it adds to each variance lest one vanish is 1e-6 in whatever unit: so the features do not depend on the
-    unit in which an observation is measured.
+    ``predict_proba`` returns, and their sum is 1. It sees the observations in units of their standard deviations,
+    because it adds 1e-6 to each variance, whatever the unit. So the features do not depend on the unit in which an
+    observation is measured.
 
     Parameters
     ----------

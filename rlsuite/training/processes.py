@@ -3,7 +3,7 @@
 This process learns, too, seed after seed. While it does so it looks how long that will take, and starts the others only
 where they will be ready before all is over. Once they learn, it measures whether all together are faster than it was
 alone: cores that are busy, or that a container does not really have, help nobody. Where they are not, it goes on alone.
-Which process a seed is learned in changes no byte of its record.
+The record of a seed does not depend on the process in which its agent learns.
 """
 
 import _thread

@@ -23,9 +23,9 @@ class Keeping:
     write : callable
         Writes the run to its file.
     every : float
-        Seconds between two of these, at least.
+        Minimum number of seconds between two saves.
     at_ends : bool
-        Whether to write the beginning and the end of the run, too, so that a file that cannot be written is found out
+        Whether to write the beginning and the end of the run, too, so that a file that cannot be written is noticed
         at once. What cannot be written later is a warning: the run goes on.
     stop : Event
         Set by another thread: the run is written, and ends, as soon as a step is complete.

@@ -33,7 +33,7 @@ FIRST, STRETCH, FEW = 1_000, 50, 10
 """Steps in the environment: the first of a run, of each stretch, and where something is done for the first time."""
 
 AT_ONCE, EACH = 200, 20_000
-"""How often a run may stop for first times: so often, and once more after each so many steps."""
+"""How often a run may stop for first times: so often, and once more every so many steps."""
 
 
 class VerifiedEngine:

@@ -1,4 +1,7 @@
-"""Bandit learners."""
+"""Sample averages: the value of an arm is the mean of its rewards (S&B2 Section 2.2).
+
+Each arm is pulled once before any two are compared. Which one is pulled then is chosen by an exploration.
+"""
 
 from dataclasses import dataclass, field
 from typing import ClassVar

@@ -41,7 +41,7 @@ class Waiting(NamedTuple):
         """Raise ValueError unless the pair is one of the table, or none."""
         state, action = self.pair.tolist()
         if not ((0 <= state < sizes["n_states"] and 0 <= action < sizes["n_actions"]) or state == action == -1):
-            raise ValueError(f"the pair that waits, {state} and {action}, is not one of the table")
+            raise ValueError(f"the pending pair (state {state}, action {action}) is out of range")
 
 
 @compiled(in_place=True)

@@ -114,7 +114,7 @@ def mean_value(model: Any, pair: int, tried: int, value: NDArray[np.float64]) ->
 
 @compiled(in_place=True)
 def has_doubled(memory: ActionValues, state: int, action: int) -> bool:
-    """Whether a pair has been taken as often since the last plan as ever before, or once if never before."""
+    """Whether the visits of a pair have doubled since the last plan, or it was visited for the first time."""
     before = memory.learned.planned_at[state, action]
     return memory.visits[state, action] - before >= max(before, 1)
 

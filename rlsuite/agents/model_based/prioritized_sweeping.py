@@ -203,7 +203,7 @@ def check_model(model: SweptModel) -> None:
     first = pairs[known & (model.earlier == NOWHERE)]
     leads = model.first_before != NOWHERE
     if np.count_nonzero(leads) != first.size or np.any(model.first_before[model.last_next[first]] != first):
-        raise ValueError("a list of predecessors has no first pair, or two")
+        raise ValueError("a list of predecessors must have exactly one head")
     waiting = model.heap[: model.n_waiting[0]]
     if (
         np.any(model.place[waiting] != np.arange(waiting.size))

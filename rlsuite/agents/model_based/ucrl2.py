@@ -3,7 +3,7 @@
 Every pair has a confidence region: its mean reward lies within a distance of the observed mean, and its distribution of
 successors within an L1 distance of the observed frequencies, all with probability 1 - delta at all times. The agent
 plans for the model in these regions whose average reward is the largest (extended value iteration), and follows the
-plan until it has taken some pair as often as ever before. Then it plans anew.
+plan until the visits of some pair have doubled. Then it plans again.
 """
 
 import math

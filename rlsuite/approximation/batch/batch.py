@@ -210,7 +210,7 @@ class Batch:
         ParameterError
             If an argument is outside its allowed values.
         EnvironmentNotFound
-            If `env` leads to none.
+            If no environment matches `env`.
         UnsuitableEnvironment
             If its actions are not Discrete, its observations no vectors, or some actions illegal.
         LearningError

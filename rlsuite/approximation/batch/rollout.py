@@ -120,7 +120,7 @@ def returns_of(
     ParameterError
         If an argument is outside its allowed values.
     EnvironmentNotFound
-        If `env` leads to none.
+        If no environment matches `env`.
     LearningError
         If the policy takes an action that a Discrete space does not have, or the environment pays a reward that is not
         a finite number, or rewards whose sum overflows.

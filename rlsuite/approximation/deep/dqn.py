@@ -186,7 +186,7 @@ class DQN(NetworkAgent):
         ParameterError
             If an argument is outside its allowed values.
         EnvironmentNotFound
-            If ``env`` leads to none.
+            If no environment matches ``env``.
         UnsuitableEnvironment
             If the network cannot work with its spaces.
         LearningError

@@ -145,7 +145,7 @@ class ClassificationIteration(SaysWhatToWrite):
         ParameterError
             If an argument is outside its allowed values.
         EnvironmentNotFound
-            If `env` leads to none.
+            If no environment matches `env`.
         UnsuitableEnvironment
             If its actions are not Discrete, or it cannot be copied.
         LearningError

@@ -126,7 +126,7 @@ class LinearPolicy:
         Raises
         ------
         EnvironmentNotFound
-            If `env` leads to none.
+            If no environment matches `env`.
         UnsuitableEnvironment
             If its actions are not Discrete, or its observations are not numbers, or of another width than what the
             features were fitted to.

@@ -113,8 +113,8 @@ class PolicySearch(SaysWhatToWrite):
     ) -> Self:
         """Search for good parameters, and return self.
 
-        Called again without a seed on the same environment, it goes on where it stopped: two halves give the bytes of
-        the whole. With a seed, or on another environment, it begins at the parameters found so far.
+        Called again without a seed on the same environment, it goes on where it stopped: a search in two parts gives
+        the same bytes as one. With a seed, or on another environment, it begins at the parameters found so far.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class PolicySearch(SaysWhatToWrite):
         ParameterError
             If an argument is outside its allowed values.
         EnvironmentNotFound
-            If `env` leads to none.
+            If no environment matches `env`.
         UnsuitableEnvironment
             If the policy cannot act in it.
         LearningError

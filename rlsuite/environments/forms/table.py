@@ -76,7 +76,7 @@ class TableForm(Form):
 
         def put_back(state: object) -> None:
             if type(state) is not int or not 0 <= state < mdp.n_states or not mdp.legal[state].any():
-                raise ValueError(f"state {state!r} is none in which its episodes go on")
+                raise ValueError(f"state {state!r} is terminal or unknown in this environment")
             base.s = state
 
         return StateKeeper("table", lambda: int(base.s), put_back, lambda: base.np_random)

@@ -94,7 +94,7 @@ class Tabulated(Form):
         def put_back(state: object) -> None:
             number = table.probe.number_with(state) if is_dict(state) else -1
             if number < 0 or table.rows[number] is None:
-                raise ValueError("the state is none in which its episodes go on")
+                raise ValueError("the state is terminal or unknown in this environment")
             table.put(number, env)
 
         def keep() -> dict[str, Any]:

@@ -26,7 +26,7 @@ RELATIVE = 1e-13
 LONGEST = 2_000
 MOST_SWEEPS = 1_000
 PATIENCE = 10
-"""Sweeps without a smaller change than ever before after which there will be none."""
+"""Sweeps without a new smallest change, after which none is expected."""
 
 DIRECT = 2_000
 """Up to this many states a policy is evaluated by elimination, for more by a Krylov method."""

@@ -33,7 +33,7 @@ def stochastic_shortest_path(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     have no limit. Positive and zero rewards are allowed, as long as no policy can collect them for ever without paying
     more.
 
-    In a set of states among which one can go about for nothing (`rlsuite.planning.total_reward.free_components`) every
+    In a set of states with cycles at no cost (`rlsuite.planning.total_reward.free_components`) every
     action that stays there has the value of the state, and is listed in ``optimal_actions``, as it loses nothing. But
     ``policy`` leads out of it, by the best way, with probability 1; unless nothing outside is worth leaving for.
 
