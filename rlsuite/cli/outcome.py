@@ -86,7 +86,7 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     if row.undiscounted is not None and what != UNDISCOUNTED:
         print(f"  {UNDISCOUNTED}: {number(row.undiscounted)}")
     if row.optimum is None and chosen.regret and records[0].optimum_unknown:
-        print(f"  optimum unknown: {records[0].optimum_unknown}")
+        print(f"  optimum unknown: {records[0].optimum_unknown}{_namesake(chosen.environment)}")
     if row.measure != VALUE:
         print(f"  {NOT_EVALUATED}")
     warning = _no_end_reached(results)
@@ -98,6 +98,17 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     if longer is not None:
         note(f"{TRIALS} runs of {longer:,} {results.unit} were tried: their greedy policies reach an end")
     note(f"next: {_next(chosen, written, longer, solvable=row.optimum is not None)}")
+
+
+def _namesake(env_id: str) -> str:
+    """Half a sentence about the environment of the same name in an installed package, which has a table; or nothing."""
+    from gymnasium.envs.registration import registry
+
+    from rlsuite.environments.finding import packages
+
+    spec = registry.get(env_id)
+    found = [one.id for one in registry.values() if spec and one.name == spec.name and one.namespace in packages()]
+    return f"; {found[-1]} has one" if found and env_id not in found else ""
 
 
 def _no_end_reached(results: "Results") -> str:

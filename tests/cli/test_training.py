@@ -253,6 +253,11 @@ def test_a_time_limit_makes_the_undiscounted_policy_comparable_with_the_optimum(
     assert lines[4].startswith("  optimum unknown: Corridor has no transition table")
 
 
+def test_an_environment_of_ours_is_named_where_the_optimum_of_its_namesake_is_unknown(rlsuite):
+    done = rlsuite("train", "q-learning", "Blackjack-v1", "--steps", "50", "--seed", "1")
+    assert "has no transition table that can be trusted; rlsuite/Blackjack-v0 has one\n" in done.out
+
+
 def test_everything_that_can_be_kept(rlsuite, tmp_path):
     done = rlsuite(
         *("train", "q-learning", "rlsuite/GridGoal-v0", "--gamma", "0.9", "--seed", "7", "--steps", "2000"),
