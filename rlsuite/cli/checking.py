@@ -11,10 +11,16 @@ from rlsuite.errors import LearningError, RlsuiteError, UnsuitableEnvironment
 
 if TYPE_CHECKING:
     from rlsuite.core.aliases import Env
+    from rlsuite.environments.compiled_env import CompiledDynamics
     from rlsuite.environments.facts import EnvironmentFacts
 
 WALK = 200
 """Steps of the two runs that are compared."""
+
+PROBING = 5.0
+"""Seconds in which an environment without a table is probed for one."""
+
+NO_TABLE = "no env.unwrapped.model and no env.unwrapped.P"
 
 
 class Finding(NamedTuple):
@@ -167,10 +173,11 @@ def _table(make: Callable[..., Any]) -> Iterator[Finding]:
     env = make()
     facts = facts_of(env)
     if not facts.has_table:
-        yield Finding(
-            "no", "table", "no env.unwrapped.model and no env.unwrapped.P: agents can learn, planners cannot solve it"
-        )
-        yield from _dynamics(facts)
+        if facts.dynamics is None:
+            yield from _probed(make)
+        else:
+            yield Finding("no", "table", f"{NO_TABLE}: agents can learn, planners cannot solve it")
+            yield from _dynamics(facts, facts.dynamics)
         return
     kind = POMDP if isinstance(facts.model, POMDP) else MDP
     try:
@@ -189,15 +196,27 @@ def _table(make: Callable[..., Any]) -> Iterator[Finding]:
         yield Finding("ok", "compiled loop", "table and step agree in a replay")
 
 
-def _dynamics(facts: "EnvironmentFacts") -> Iterator[Finding]:
+def _probed(make: Callable[..., Any]) -> Iterator[Finding]:
+    """What can be done in an environment that tells neither a table nor dynamics."""
+    from rlsuite.environments.tabulated_model import tabulate
+
+    try:
+        model = tabulate(make(), gamma=0.9, deadline=PROBING)
+    except RlsuiteError as error:
+        yield Finding("no", "table", f"{NO_TABLE}, and probing gives none: {error}")
+        yield Finding("no", "compiled loop", "no compiled dynamics (env.unwrapped.dynamics): agents learn stepwise")
+    else:
+        kind = type(model).__name__
+        yield Finding("ok", "table", f"{NO_TABLE}, but --tabulate builds one: {kind} with {model.n_states} states")
+        yield Finding("ok", "compiled loop", "with --tabulate")
+
+
+def _dynamics(facts: "EnvironmentFacts", dynamics: "CompiledDynamics") -> Iterator[Finding]:
     from rlsuite.environments.forms.dynamics import trusted_dynamics
 
-    if facts.dynamics is None:
-        yield Finding("no", "compiled loop", "no compiled dynamics (env.unwrapped.dynamics): agents learn stepwise")
-        return
     facts.env.reset(seed=7)
     try:
-        trusted_dynamics(facts, facts.dynamics)
+        trusted_dynamics(facts, dynamics)
     except RlsuiteError as error:
         yield Finding("no", "compiled loop", f"{error}; agents learn stepwise")
     else:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from rlsuite.cli.options import DEFAULT_GAMMA, Keywords, import_packages, parameters
 from rlsuite.core.npz import reading_npz
-from rlsuite.errors import FileError, ParameterError, unknown, unknown_suffix
+from rlsuite.errors import FileError, ParameterError, UnsuitableEnvironment, unknown, unknown_suffix
 from rlsuite.inference import HMM
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.files import kind_in
@@ -21,6 +21,11 @@ SUFFIXES = frozenset(MDP_SUFFIXES) | frozenset(POMDP_SUFFIXES)
 """Suffixes of the files of all kinds of models."""
 
 
+IN_PYTHON = "Ask for one: rl.tabulate(env, gamma=...)"
+ON_COMMAND_LINE = "Build one with --tabulate (rl.tabulate in Python)"
+"""How a table is asked for, in the error of an environment without one."""
+
+
 class Opened(NamedTuple):
     """A model, and its source."""
 
@@ -29,7 +34,7 @@ class Opened(NamedTuple):
     """None if it comes from a file."""
 
 
-def open_model(name: str, given: Keywords, gamma: float | None = None) -> Opened:
+def open_model(name: str, given: Keywords, gamma: float | None = None, *, probe: bool = False) -> Opened:
     """Return the model of a file or an environment.
 
     Parameters
@@ -40,6 +45,8 @@ def open_model(name: str, given: Keywords, gamma: float | None = None) -> Opened
         Keywords of the environment, or of the `read` of the kind of model.
     gamma : float, optional
         Discount in place of the model's own.
+    probe : bool
+        Whether to build the model by probing the environment, as `rlsuite.tabulate` does.
 
     Raises
     ------
@@ -53,10 +60,17 @@ def open_model(name: str, given: Keywords, gamma: float | None = None) -> Opened
 
     import_packages()
     env = find_env(name, **given)
+    if probe:
+        from rlsuite.environments.tabulated_model import tabulate
+
+        return Opened(tabulate(env, gamma=DEFAULT_GAMMA if gamma is None else gamma), env)
     own = getattr(env.unwrapped, "model", None)
     own_gamma = own.gamma if isinstance(own, MDP | POMDP) else DEFAULT_GAMMA
     kind = POMDP if isinstance(own, POMDP) else MDP
-    return Opened(kind.from_env(env, gamma=own_gamma if gamma is None else gamma), env)
+    try:
+        return Opened(kind.from_env(env, gamma=own_gamma if gamma is None else gamma), env)
+    except UnsuitableEnvironment as error:
+        raise UnsuitableEnvironment(str(error).replace(IN_PYTHON, ON_COMMAND_LINE)) from error
 
 
 def _read(path: Path, given: Keywords, gamma: float | None) -> Model:

@@ -1,11 +1,13 @@
 """What ``rlsuite train`` prints at its end: how long it took, what was learned, and what to do next."""
 
 import argparse
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rlsuite.cli.options import command
+from rlsuite.cli.options import Keywords, command, env_keywords_of
 from rlsuite.cli.output import note, number, print_json
+from rlsuite.errors import RlsuiteError, RlsuiteWarning
 
 if TYPE_CHECKING:
     from rlsuite.agents import Agent
@@ -20,6 +22,15 @@ NOT_EVALUATED = (
 
 SURE = 1.0 - 1e-9
 """An event with at least this probability is taken as certain."""
+
+LONGER = (10, 100)
+"""Lengths that are tried where a greedy policy reaches no end, as multiples of what was typed."""
+
+TRIALS = 3
+"""Runs of each length."""
+
+MOST_STEPS = 3_000_000
+"""Steps of all runs of one length; a second, or less, in the compiled loop."""
 
 SINGLE_AGENT_FLAGS = ("--seed", "--save", "--gif", "--save-to", "--save-every")
 """Flags for a single agent, which cannot be used with several seeds."""
@@ -75,7 +86,7 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     if row.undiscounted is not None and what != UNDISCOUNTED:
         print(f"  {UNDISCOUNTED}: {number(row.undiscounted)}")
     if row.optimum is None and chosen.regret and records[0].optimum_unknown:
-        print(f"  optimum unknown: {records[0].optimum_unknown}")
+        print(f"  optimum unknown: {records[0].optimum_unknown}{_namesake(chosen.environment)}")
     if row.measure != VALUE:
         print(f"  {NOT_EVALUATED}")
     warning = _no_end_reached(results)
@@ -83,18 +94,26 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
         print(f"  {warning}")
     for path in written.values():
         print(f"  written: {path}")
-    note(f"next: {_next(chosen, written, solvable=row.optimum is not None)}")
+    longer = _longer(chosen, agent, records) if warning else None
+    if longer is not None:
+        note(f"{TRIALS} runs of {longer:,} {results.unit} were tried: their greedy policies reach an end")
+    note(f"next: {_next(chosen, written, longer, solvable=row.optimum is not None)}")
+
+
+def _namesake(env_id: str) -> str:
+    """Half a sentence about the environment of the same name in an installed package, which has a table; or nothing."""
+    from gymnasium.envs.registration import registry
+
+    from rlsuite.environments.finding import packages
+
+    spec = registry.get(env_id)
+    found = [one.id for one in registry.values() if spec and one.name == spec.name and one.namespace in packages()]
+    return f"; {found[-1]} has one" if found and env_id not in found else ""
 
 
 def _no_end_reached(results: "Results") -> str:
     """Sentence about greedy policies that need not reach an end, and do not do as well as possible; empty if none."""
-    endless = [
-        record
-        for record in results.records
-        if record.end_probability is not None
-        and record.end_probability < SURE
-        and (record.optimal_value is None or record.evaluation[-1] < record.optimal_value - _slack(record))
-    ]
+    endless = [record for record in results.records if _is_endless(record)]
     if not endless:
         return ""
     least = min(record.end_probability or 0.0 for record in endless)
@@ -105,13 +124,50 @@ def _no_end_reached(results: "Results") -> str:
     return f"{who} {how}; try more --steps, a larger --learning-rate, or more exploration (--epsilon, --temperature)"
 
 
+def _is_endless(record: "Record") -> bool:
+    """Whether the greedy policy need not reach an end, and does not do as well as possible."""
+    if record.end_probability is None or record.end_probability >= SURE:
+        return False
+    return record.optimal_value is None or bool(record.evaluation[-1] < record.optimal_value - _slack(record))
+
+
+def _longer(chosen: argparse.Namespace, agent: "Agent", records: "Sequence[Record]") -> int | None:
+    """How long runs have to be for greedy policies that reach an end, found by trying; None if that is not known."""
+    from rlsuite.environments.finding import find_env
+    from rlsuite.training.train import train
+
+    if chosen.agent_name.endswith(".npz") or records[0].loop != "compiled":
+        return None
+    amount: int = chosen.steps or chosen.episodes
+    steps: int = chosen.steps or int(records[0].episode_length.sum())
+    for factor in LONGER:
+        if TRIALS * factor * steps > MOST_STEPS:
+            return None
+        length: Keywords = {"steps" if chosen.steps else "episodes": factor * amount}
+        env = find_env(chosen.environment, **env_keywords_of(chosen))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RlsuiteWarning)  # said of the run itself
+            try:
+                tried = train(agent, env, **length, seeds=TRIALS, evaluate_every=factor * amount).records
+            except RlsuiteError:
+                return None
+        if not any(map(_is_endless, tried)):
+            return factor * amount
+    return None
+
+
 def _slack(record: "Record") -> float:
     """Difference from the optimum that is attributed to rounding."""
     return 1e-6 * max(1.0, abs(record.optimal_value or 0.0))
 
 
-def _next(chosen: argparse.Namespace, written: dict[str, str], *, solvable: bool) -> str:
-    """The command that a user will want next, with the keywords that were typed."""
+def _next(chosen: argparse.Namespace, written: dict[str, str], longer: int | None, *, solvable: bool) -> str:
+    """The command that a user will want next, with the keywords that were typed; `longer` is a length that works."""
+    if longer is not None:
+        flag = "--steps" if chosen.steps else "--episodes"
+        plot = [] if chosen.plot else ["--plot", "curve.png"]
+        typed = _without(chosen.typed, (*SINGLE_AGENT_FLAGS, "--seeds", flag))
+        return command(*typed, flags=[flag, str(longer), "--seeds", "30", *plot])
     if chosen.agent_name.endswith(".npz"):
         file = written.get("save", chosen.save_to)
         return command("train", file, chosen.environment, env=chosen.env) if file else "the same with --save agent.npz"

@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
     """Describe the command."""
     parser = commands.add_parser(
         "solve",
-        help="compute the optimum of an environment that has a table, or of a model file",
+        help="compute the optimum of an environment or of a model file",
         description="Compute the optimal values and an optimal policy, with a bound on their error; where states are "
         "hidden, a plan, and two bounds on the value at the start. Ctrl-C prints the best answer so far.",
         epilog="Exit code 0: the error bound, or the distance between the two bounds, is within the tolerance, or the "
@@ -46,6 +46,9 @@ def add(commands: Commands) -> None:
     )
     add_env_flags(
         parser, "ENV|FILE", "; or a model file (.mdp, .pomdp, .npz, .tra), with --env for keywords of MDP.read"
+    )
+    parser.add_argument(
+        "--tabulate", action="store_true", help="build the table by probing the environment, which need not have one"
     )
     parser.add_argument(
         "--method", metavar="NAME", help="policy_iteration, sarsop, ... (default: auto); a wrong name lists all"
@@ -135,7 +138,7 @@ def _opened(chosen: argparse.Namespace) -> "tuple[Env | None, MDP | POMDP]":
     from rlsuite.cli.load import open_model
     from rlsuite.models import MDP, POMDP
 
-    model, env = open_model(chosen.environment, keywords("--env", chosen.env), chosen.gamma)
+    model, env = open_model(chosen.environment, keywords("--env", chosen.env), chosen.gamma, probe=chosen.tabulate)
     if not isinstance(model, MDP | POMDP):
         raise UnsuitableEnvironment(
             f"{chosen.environment} holds a hidden Markov model, which has no actions; use 'rlsuite filter'"

@@ -45,6 +45,28 @@ def test_an_environment_in_words(rlsuite):
     assert done.out.splitlines()[-1] == "next: rlsuite train q-learning FrozenLake-v1"
 
 
+WALK = """
+    def step(self, action):
+        return action, float(action), bool(action), False, {}
+"""
+
+
+def test_a_table_that_probing_gives(rlsuite, tmp_path):
+    (tmp_path / "odd.py").write_text(HEAD + WALK)
+    done = rlsuite("check", "odd.py:Odd")
+    assert done.code == 0
+    assert verdicts(done)["ok", "table"] == (
+        "no env.unwrapped.model and no env.unwrapped.P, but --tabulate builds one: MDP with 2 states"
+    )
+    assert verdicts(done)["ok", "compiled loop"] == "with --tabulate"
+
+
+def test_a_table_that_probing_does_not_give(rlsuite):
+    found = verdicts(rlsuite("check", "Blackjack-v1"))
+    assert found["no", "table"].startswith("no env.unwrapped.model and no env.unwrapped.P, and probing gives none: Bl")
+    assert found["no", "compiled loop"] == "no compiled dynamics (env.unwrapped.dynamics): agents learn stepwise"
+
+
 def test_a_table_that_does_not_tell_all(rlsuite):
     done = rlsuite("check", "Taxi-v4", "--env", "fickle_passenger=True")
     assert done.code == 0  # it can be learned, stepwise

@@ -48,6 +48,33 @@ def test_what_is_no_grid_is_shown_as_a_table(rlsuite):
     assert first.split()[0] == "0"
 
 
+WALK = """
+import gymnasium
+
+
+class Walk(gymnasium.Env):
+    observation_space = action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        return action, 4.0 * action, bool(action), False, {}
+"""
+
+
+def test_an_environment_without_a_table(rlsuite, rlsuite_json, tmp_path):
+    (tmp_path / "walk.py").write_text(WALK)
+    done = rlsuite("solve", "walk.py:Walk")
+    assert (done.code, done.out) == (2, "")
+    assert (
+        "Walk has no transition table (env.unwrapped.P). Build one with --tabulate (rl.tabulate in Python)" in done.err
+    )
+    printed = rlsuite_json("solve", "walk.py:Walk", "--tabulate", "--gamma", "0.5")
+    assert (printed["gamma"], printed["value_at_start"]) == (0.5, 4.0)
+
+
 def test_gamma_of_an_environment_without_a_model_of_ours(rlsuite_json):
     assert rlsuite_json("solve", "FrozenLake-v1")["gamma"] == 0.99
 

@@ -161,6 +161,26 @@ def test_a_policy_that_walks_in_circles_is_told(rlsuite, rlsuite_json):
     assert "  the greedy policy of 3 seeds does not reach an end from the start; try more --steps" in done.out
 
 
+@pytest.mark.parametrize("length", [("--steps", "1e4"), ("--steps=10000",), ()])
+def test_after_a_run_that_failed_the_next_one_works(rlsuite, length):
+    """The proposed numbers were tried, and so do what they promise."""
+    done = rlsuite("train", "q-learning", "CliffWalking-v1", *length, "--seed", "1")
+    assert "the greedy policy does not reach an end" in done.out
+    proposed = "rlsuite train q-learning CliffWalking-v1 --steps 100000 --seeds 30 --plot curve.png"
+    tried = "3 runs of 100,000 steps were tried: their greedy policies reach an end"
+    assert done.err == f"{tried}\nnext: {proposed}\n"
+    again = rlsuite(*proposed.split()[1:])
+    assert again.code == 0
+    assert "does not reach an end" not in again.out
+
+
+def test_no_numbers_are_proposed_where_none_of_those_tried_works(rlsuite, monkeypatch):
+    monkeypatch.setattr("rlsuite.cli.outcome.LONGER", (2,))
+    done = rlsuite("train", "q-learning", "CliffWalking-v1", "--episodes", "2", "--seeds", "2")
+    assert "the greedy policy of 2 seeds does not reach an end" in done.out
+    assert done.err == "next: the same command with --plot curve.png\n"
+
+
 def test_an_optimal_policy_need_not_end(rlsuite):
     """In the two states of RiverSwim nothing ends, and on frozen ice the best policy always does."""
     for env in ("rlsuite/RiverSwim-v0", "FrozenLake-v1"):
@@ -231,6 +251,11 @@ def test_a_time_limit_makes_the_undiscounted_policy_comparable_with_the_optimum(
     reason = r"it has no table; --tabulate may make one, see docs/tabulation\.md"
     assert re.fullmatch(rf"  stepwise, [\d,]+ steps per second, because {reason}", lines[2])
     assert lines[4].startswith("  optimum unknown: Corridor has no transition table")
+
+
+def test_an_environment_of_ours_is_named_where_the_optimum_of_its_namesake_is_unknown(rlsuite):
+    done = rlsuite("train", "q-learning", "Blackjack-v1", "--steps", "50", "--seed", "1")
+    assert "has no transition table that can be trusted; rlsuite/Blackjack-v0 has one\n" in done.out
 
 
 def test_everything_that_can_be_kept(rlsuite, tmp_path):
