@@ -16,6 +16,7 @@ from rlsuite.errors import FailedRunsWarning, FileError, ParameterError, unknown
 
 if TYPE_CHECKING:
     from rlsuite.experiments import Experiment
+    from rlsuite.plotting import Palette
     from rlsuite.training.results import Results
 
 
@@ -154,7 +155,11 @@ def check_figures(names: Sequence[str]) -> None:
 
 
 def draw(
-    results: "dict[str, list[Results]]", names: Sequence[str], folder: Path, suffix: str = "png"
+    results: "dict[str, list[Results]]",
+    names: Sequence[str],
+    folder: Path,
+    suffix: str = "png",
+    palette: "Palette | None" = None,
 ) -> tuple[list[Path], list[str]]:
     """Draw figures of all environments, an agent in the same colour everywhere.
 
@@ -168,6 +173,8 @@ def draw(
         Where they go, as ``<environment>-<figure>.<suffix>``.
     suffix : str
         Their format.
+    palette : Palette, optional
+        Looks of the agents; by default of those of these results.
 
     Returns
     -------
@@ -179,14 +186,14 @@ def draw(
     from rlsuite.plotting.figure import check_format, write
 
     check_format(f".{suffix}")
-    palette = Palette(run.agent for runs in results.values() for run in runs)
+    looks = palette or Palette(run.agent for runs in results.values() for run in runs)
     written: list[Path] = []
     skipped: list[str] = []
     for environment, runs in results.items():
         for name in names or figures():
             try:
                 path = folder / f"{slug(environment)}-{name}.{suffix}"
-                written.append(write(path, figures()[name], runs, palette=palette))
+                written.append(write(path, figures()[name], runs, palette=looks))
             except ParameterError as error:
                 skipped.append(f"{name} of {environment}: {error}")
     return written, skipped

@@ -26,6 +26,7 @@ from rlsuite.plotting.style import Palette as Palette
 from rlsuite.plotting.time_rows import belief_trace as belief_trace
 from rlsuite.plotting.time_rows import state_posteriors as state_posteriors
 from rlsuite.plotting.values import value_map as value_map
+from rlsuite.plotting.values import value_maps as value_maps
 
 if not TYPE_CHECKING:
     __getattr__, __dir__, __all__ = _loaded_on_first_use(__name__)

@@ -7,6 +7,7 @@ Every function here takes the `Results` of one agent or of several agents in one
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
@@ -124,6 +125,9 @@ def _spread(first: int, last: int) -> NDArray[np.int64]:
 
 UNITS: Final = {"steps": "environment steps", "episodes": "episodes"}
 """Labels of the units of time."""
+
+MODULE: Final = r"^[\w./-]+:(?=\S)"
+"""What stands before the id of an environment to import it."""
 
 SMOOTHING: Final = 50
 """By default a return is averaged over the number of episodes divided by this."""
@@ -395,7 +399,7 @@ def _draw(
     for curve in curves:
         draw_band(axes, curve, looks[curve.label], marker="o" if len(curve.x) <= FEW_POINTS else "")
     said = [*sentences(curves), f"Time: {unit}.", *notes, *_draw_optima(axes, optima or {}, looks)]
-    dress_curves(axes, runs[0].environment, unit, quantity)
+    dress_curves(axes, re.sub(MODULE, "", runs[0].environment), unit, quantity)
     count_along(axes)  # steps and episodes are whole numbers
     write_in_full(axes.yaxis)
     return finish(axes, look, said)

@@ -19,7 +19,16 @@ from rlsuite.errors import CallError, ParameterError
 from rlsuite.planning import simulate_beliefs, solve
 from rlsuite.plotting.figure import write
 
-NO_FIGURES = {"save", "figures", "plan_figures", "solution_figures", "Palette", "AxesKeywords", "ColourKeywords"}
+NO_FIGURES = {
+    "value_maps",
+    "save",
+    "figures",
+    "plan_figures",
+    "solution_figures",
+    "Palette",
+    "AxesKeywords",
+    "ColourKeywords",
+}
 
 
 @pytest.fixture
