@@ -45,6 +45,8 @@ class AxesKeywords(TypedDict, total=False):
         Instead of those that the figure would have; "" for none.
     xlim, ylim : (float, float), optional
         Limits of the axes; None for an end that the figure chooses.
+    xscale, yscale : {"linear", "log"}, optional
+        Scales of the axes, as `matplotlib.axes.Axes.set_xscale` takes them.
 
     Examples
     --------
@@ -61,6 +63,8 @@ class AxesKeywords(TypedDict, total=False):
     ylabel: str | None
     xlim: tuple[float | None, float | None] | None
     ylim: tuple[float | None, float | None] | None
+    xscale: str | None
+    yscale: str | None
 
 
 class ColourKeywords(AxesKeywords, total=False):
@@ -147,7 +151,7 @@ def open_figure(size: tuple[float, float], layout: Literal["compressed"] | None 
 
 def finish(ax: "Axes", look: AxesKeywords, sentences: list[str]) -> "Axes":
     """Apply the keywords, write the caption, and return the axes."""
-    named = {name: look.get(name) for name in ("xlabel", "ylabel", "xlim", "ylim")}
+    named = {name: look.get(name) for name in ("xlabel", "ylabel", "xscale", "yscale", "xlim", "ylim")}
     ax.set(**{name: value for name, value in named.items() if value is not None})
     if (title := look.get("title")) is not None:
         ax.set_title(title, loc="left", fontsize=TITLE_SIZE, color=INK, parse_math=False)

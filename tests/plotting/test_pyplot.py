@@ -39,6 +39,7 @@ def drawings(results_of, tiger, doors, casino):
     episodes = simulate_beliefs(tiger(), lambda belief: 0, steps=5, seed=1, keep_beliefs=True)
     drawn = {name: (draw, results_of()) for name, draw in plotting.figures().items()}
     drawn |= {
+        "mean_curves": (plotting.mean_curves, {"a": [[1.0, 2.0], [2.0, 4.0]]}),
         "value_map": (plotting.value_map, "FrozenLake-v1", lake),
         "state_values": (plotting.state_values, lake),
         "convergence": (plotting.convergence, lake),
@@ -80,7 +81,19 @@ def test_every_figure_is_pyplots_and_takes_its_keywords(drawings, tmp_path):
 
 def test_signatures_show_the_keywords():
     taken = inspect.signature(plotting.regret).parameters
-    assert list(taken) == ["results", "palette", "ax", "figsize", "title", "xlabel", "ylabel", "xlim", "ylim"]
+    assert list(taken) == [
+        "results",
+        "palette",
+        "ax",
+        "figsize",
+        "title",
+        "xlabel",
+        "ylabel",
+        "xlim",
+        "ylim",
+        "xscale",
+        "yscale",
+    ]
     assert taken["ax"].annotation == "Axes | None"
     assert {"vmin", "vmax", "cmap"} <= inspect.signature(plotting.value_map).parameters.keys()
 
