@@ -250,6 +250,37 @@ def mean_curves(
     return finish(ax, look, said)
 
 
+@takes_look
+def style_axes(notes: Sequence[str] = (), **look: Unpack[AxesKeywords]) -> "Axes":
+    """Give axes on which you drew yourself the style of these figures: a legend above, a caption below.
+
+    Parameters
+    ----------
+    notes
+        Sentences for the caption: of how many runs, which interval, which unit.
+    **look
+        Axes, by default pyplot's current ones, title, labels, limits and scales: the keywords of `AxesKeywords`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from matplotlib import pyplot as plt
+    >>> from rlsuite.plotting import style_axes
+    >>> _ = plt.plot([1, 3, 2], label="mine")
+    >>> ax = style_axes(["One run."], title="A study", xlabel="days")
+    >>> ax.get_title(loc="left"), ax.get_legend().get_texts()[0].get_text()
+    ('A study', 'mine')
+    """
+    from matplotlib import pyplot
+
+    ax = look.get("ax") or pyplot.gca()
+    dress_curves(ax, ax.get_title(), ax.get_xlabel(), ax.get_ylabel())
+    return finish(ax, {**look, "ax": ax}, list(notes))
+
+
 def _curve(label: str, given: ArrayLike | tuple[ArrayLike, ArrayLike], x: ArrayLike | None) -> Curve:
     own, numbers = cast("tuple[ArrayLike, ArrayLike]", given) if isinstance(given, tuple) else (x, given)
     table = np.atleast_2d(np.asarray(numbers, dtype=np.float64))

@@ -20,6 +20,7 @@ from rlsuite.planning import simulate_beliefs, solve
 from rlsuite.plotting.figure import write
 
 NO_FIGURES = {
+    "style_axes",
     "value_maps",
     "save",
     "figures",
@@ -177,3 +178,14 @@ def test_a_notebook_shows_figures(tmp_path):
         path.write_bytes(base64.b64decode(picture))
         with Image.open(path) as image:
             assert len(np.unique(np.asarray(image.convert("RGB")).reshape(-1, 3), axis=0)) > 50
+
+
+def test_axes_of_ones_own_get_the_style(caption_of):
+    left, right = plt.subplots(1, 2, layout="constrained")[1]
+    left.plot([1, 2], label="a")
+    right.plot([2, 1], label="b")
+    left.set_ylabel("mine")
+    assert plotting.style_axes(["One run."], ax=left, title="A", xlabel="days", xlim=(0, 1)) is left
+    assert plotting.style_axes() is right  # the current axes
+    assert (caption_of(left), left.get_title(loc="left"), left.get_ylabel()) == ("One run.", "A", "mine")
+    assert left.get_legend().get_window_extent().y0 >= left.get_window_extent().y1
