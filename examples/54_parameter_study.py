@@ -1,20 +1,27 @@
 """A parameter study of bandits (S&B2 Fig. 2.6): mean reward of the first 1,000 pulls against the one parameter.
 
-1,000 bandits are played side by side (the book: 2,000), each a state of its own; every point is one run. Run as
+Ten groups of 100 bandits (the book: 2,000 bandits) are played side by side, each bandit a state of its own. Run as
 ``python examples/54_parameter_study.py [figure.png]``.
 """
 
 import sys
 
 import numpy as np
-from matplotlib.figure import Figure
 
 import rlsuite as rl
 from rlsuite import plotting
 from rlsuite_envs.bandits import contextual_bandit
 
-BANDITS, PULLS = 1_000, 1_000
-env = contextual_bandit(np.random.default_rng(0).standard_normal((BANDITS, 10)), order="in turn").to_env()
+GROUPS, BANDITS, PULLS = 10, 100, 1_000
+draw = np.random.default_rng(0).standard_normal
+envs = [contextual_bandit(draw((BANDITS, 10)), order="in turn").to_env() for _ in range(GROUPS)]
+
+
+def mean_reward(agent, env):
+    """Mean over the bandits of a group and over the pulls."""
+    return agent.learn(env, steps=BANDITS * PULLS, seed=7).record_.cumulative_reward[-1] / (BANDITS * PULLS)
+
+
 mean, greedy = rl.Inverse(1.0, per="visits"), rl.EpsilonGreedy(0.0)
 studies = {
     "epsilon-greedy (epsilon)": (
@@ -28,17 +35,13 @@ studies = {
         lambda x: rl.QLearning(gamma=0.0, initial_value=x, exploration=greedy),
     ),
 }
-figure = Figure(figsize=(7.5, 5), dpi=150, layout="constrained")
-axes = figure.subplots()
-for label, (powers, make) in studies.items():
-    runs = [make(2.0**power).learn(env, steps=BANDITS * PULLS, seed=7) for power in powers]
-    rewards = [run.record_.cumulative_reward[-1] / (BANDITS * PULLS) for run in runs]
-    axes.semilogx(
-        2.0 ** np.array(powers), rewards, "o-", base=2, color=plotting.Palette(studies)[label].colour, label=label
-    )
-axes.set(
-    xticks=2.0 ** np.arange(-7, 3), xlabel="parameter (named in brackets)", ylabel=f"mean reward of {PULLS:,} pulls"
-)
-axes.set_title(f"Parameter study, mean over {BANDITS:,} bandits")
-figure.legend(frameon=False, loc="outside lower center", ncols=2)
-plotting.save(figure, (sys.argv[1:] or ["54_parameter_study.png"])[0])
+samples = {
+    label: (2.0 ** np.array(powers), [[mean_reward(make(2.0**power), env) for power in powers] for env in envs])
+    for label, (powers, make) in studies.items()
+}
+look = {"xlabel": "parameter (named in brackets)", "ylabel": "mean reward of a pull", "xlim": (2**-7.3, 2**2.3)}
+notes = [f"Of {BANDITS} bandits each, {PULLS:,} pulls of each bandit."]
+ax = plotting.mean_curves(samples, of="groups", notes=notes, title="Parameter study", xscale="log", **look)
+ax.set_xticks(2.0 ** np.arange(-7, 3), ["1/128", "1/64", "1/32", "1/16", "1/8", "1/4", "1/2", "1", "2", "4"])
+ax.minorticks_off()
+plotting.save(ax, (sys.argv[1:] or ["54_parameter_study.png"])[0])

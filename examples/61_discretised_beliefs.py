@@ -8,7 +8,6 @@ Run as ``python examples/61_discretised_beliefs.py [figure.png]``.
 import sys
 
 import numpy as np
-from matplotlib.figure import Figure
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
@@ -31,12 +30,14 @@ for resolution in resolutions:
     learned.append(values)
     upper = discretised(tiger, resolution=resolution, interpolation="freudenthal")
     bounds.append(rl.solve(upper.mdp).value[upper.cell([0.5, 0.5])])
-ax = Figure(figsize=(8, 5), dpi=150, layout="constrained").subplots()
-ax.semilogx(resolutions, bounds, "s--", color="#d55e00", label="value iteration with interpolation: an upper bound")
-ax.axhline(rl.solve(reachable.mdp).value[0], color="black", linestyle=":", label="optimum")
-ax.semilogx(resolutions, np.mean(learned, axis=1), "-", color="#0072b2", label="Q-learning, nearest point: mean of 10")
-ax.semilogx(resolutions, learned, "o", color="#0072b2", markersize=3)
-ax.set(xlabel="M: beliefs in steps of 1 / M", ylabel="value at the uniform belief")
-ax.set(title="The tiger on a grid of beliefs", xticks=resolutions, xticklabels=resolutions)
-ax.legend()
+samples = {
+    "Q-learning, nearest point": (resolutions, np.transpose(learned)),
+    "value iteration with interpolation: an upper bound": (resolutions, bounds),
+}
+look = {"xlabel": "M: beliefs in steps of 1 / M", "ylabel": "value at the uniform belief", "xlim": (3.8, 101)}
+optimum = {"optimum": rl.solve(reachable.mdp).value[0]}
+title = "The tiger on a grid of beliefs"
+ax = plotting.mean_curves(samples, of="seeds", references=optimum, title=title, xscale="log", **look)
+ax.set_xticks(resolutions, map(str, resolutions))
+ax.minorticks_off()
 plotting.save(ax, (sys.argv[1:] or ["61_discretised_beliefs.png"])[0])

@@ -8,8 +8,7 @@ Run as ``python examples/71_mountain_car.py [figure.png]``.
 import sys
 
 import gymnasium
-import numpy as np
-from matplotlib.figure import Figure
+from matplotlib import pyplot as plt
 
 import rlsuite as rl
 from rlsuite import plotting
@@ -24,7 +23,7 @@ def learner(alpha):
     return SemiGradientSarsa(features=tiles, gamma=1.0, learning_rate=alpha / 8, exploration=rl.EpsilonGreedy(0.0))
 
 
-figure = Figure(figsize=(11, 8), dpi=120, layout="constrained")
+figure = plt.figure(figsize=(11, 9), layout="constrained")
 panels = figure.subplot_mosaic([["early", "late"], ["runs", "runs"]])
 agent = learner(0.5)
 for name, budget, title in (
@@ -32,12 +31,12 @@ for name, budget, title in (
     ("late", {"episodes": 1_000}, "1000 episodes"),
 ):
     agent.learn(car, **budget)
-    to_go = {"labels": ["position", "velocity"], "ax": panels[name]}
-    plotting.value_surface(car, lambda x: -agent.q(x).max(axis=1), **to_go)
-    panels[name].set_title(f"steps to go, learned in {title}", loc="left")
-for alpha, colour in ((0.1, "#0072b2"), (0.2, "#009e73"), (0.5, "#d55e00")):
-    runs = [learner(alpha).learn(car, episodes=100, seed=seed).episodes_["length"] for seed in range(20)]
-    panels["runs"].plot(np.arange(1, 101), np.mean(runs, axis=0), color=colour, label=f"alpha = {alpha}/8")
-panels["runs"].set(yscale="log", xlabel="episode", ylabel="steps, mean of 20 runs", ylim=(100, 1_500))
-panels["runs"].legend()
+    look = {"title": f"Steps to go, learned in {title}", "labels": ["position", "velocity"], "ax": panels[name]}
+    plotting.value_surface(car, lambda x: -agent.q(x).max(axis=1), **look)
+runs = {
+    f"alpha = {alpha}/8": [learner(alpha).learn(car, episodes=100, seed=seed).episodes_["length"] for seed in range(20)]
+    for alpha in (0.1, 0.2, 0.5)
+}
+look = {"yscale": "log", "xlabel": "episodes", "ylabel": "steps of an episode", "ylim": (100, 1_500)}
+plotting.mean_curves(runs, title="Three step sizes", ax=panels["runs"], **look)
 plotting.save(figure, (sys.argv[1:] or ["71_mountain_car.png"])[0])

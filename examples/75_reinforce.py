@@ -9,7 +9,6 @@ import sys
 
 import gymnasium
 import numpy as np
-from matplotlib.figure import Figure
 
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite import VectorObservation, plotting
@@ -28,13 +27,14 @@ def returns(seed, actor_rate, critic_rate):
     return agent.learn(alike, episodes=1_000).episodes_["return"][1:]
 
 
-ax = Figure(figsize=(8, 5), dpi=150, layout="constrained").subplots()
 rates = {"2^-14": (2**-14, 0), "2^-13": (2**-13, 0), "2^-12": (2**-12, 0), "2^-9, baseline 2^-6": (2**-9, 2**-6)}
-for label, (actor_rate, critic_rate) in rates.items():
-    curve = np.mean([returns(seed, actor_rate, critic_rate) for seed in range(100)], axis=0)
-    ax.plot(np.arange(10, 1_001), np.convolve(curve, np.full(10, 0.1), "valid"), label=f"step size {label}")
-ax.axhline(-6 - 4 * np.sqrt(2), color="black", linestyle="--", linewidth=1)
-ax.set(xlabel="episode", ylabel="return, mean of 100 seeds and of the latest 10 episodes", ylim=(-90, -8))
-ax.set_title("The short corridor with switched actions: REINFORCE")
-ax.legend(loc="lower right")
+ten = np.full(10, 0.1)
+samples = {
+    f"step size {label}": [np.convolve(returns(seed, *pair), ten, "valid") for seed in range(100)]
+    for label, pair in rates.items()
+}
+look = {"x": np.arange(10, 1_001), "xlabel": "episodes", "ylabel": "return per episode", "ylim": (-90, -8)}
+words = {"of": "seeds", "notes": ["Each return is the mean of the latest 10 episodes."]}
+optimum, title = {"optimum": -6 - 4 * np.sqrt(2)}, "The short corridor with switched actions: REINFORCE"
+ax = plotting.mean_curves(samples, references=optimum, title=title, **words, **look)
 plotting.save(ax, (sys.argv[1:] or ["75_reinforce.png"])[0])

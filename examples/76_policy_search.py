@@ -7,9 +7,6 @@ iteration, in ten episodes that the search did not use; 500 is the maximum. Run 
 
 import sys
 
-import numpy as np
-from matplotlib.figure import Figure
-
 from rlsuite import plotting
 from rlsuite.approximation import CrossEntropyMethod, PerturbationGradient, PerturbationSearch, returns_of
 
@@ -29,14 +26,7 @@ def found(search, seed, iterations=5):
     return scores
 
 
-ax = Figure(figsize=(8, 5), dpi=150, layout="constrained").subplots()
-for label, new in searches.items():
-    scores = np.array([found(new(), seed) for seed in range(4)])
-    time = np.arange(1, scores.shape[1] + 1)
-    (line,) = ax.plot(time, scores.mean(axis=0), ".-", label=label)
-    ax.fill_between(time, scores.min(axis=0), scores.max(axis=0), color=line.get_color(), alpha=0.15, linewidth=0)
-ax.axhline(475, color="black", linestyle="--", linewidth=1)
-ax.set(xlabel="iteration", ylabel="mean return of the policy found", ylim=(0, 510))
-ax.set_title("CartPole: mean and range of four seeds; the dashed line means solved")
-ax.legend(loc="lower right")
+samples = {label: [found(new(), seed) for seed in range(4)] for label, new in searches.items()}
+look = {"xlabel": "iterations", "ylabel": "mean return of the policy found", "ylim": (0, 510)}
+ax = plotting.mean_curves(samples, of="seeds", references={"solved": 475}, title="CartPole: policy search", **look)
 plotting.save(ax, (sys.argv[1:] or ["76_policy_search.png"])[0])

@@ -50,11 +50,13 @@ def run(chosen: argparse.Namespace) -> int:
     before = time.perf_counter()
     import_packages()
     from rlsuite.experiments import Experiment, compare, table
+    from rlsuite.plotting import Palette
 
     experiments = [Experiment.read(file) for file in demo_files()]
     if not experiments:
         raise FileError(f"no installed package announces experiments in the entry-point group {DEMO_GROUP!r}")
     target = Path(chosen.output)
+    palette = Palette(entry.label for experiment in experiments for entry in experiment.agents)
     rows: list[Any] = []
     figures: list[Path] = []
     for experiment in experiments:
@@ -65,7 +67,7 @@ def run(chosen: argparse.Namespace) -> int:
         if known:
             note(f"{folder} exists already: its finished cells were not learned again, only drawn")
         rows += compare(results)
-        figures += draw(results, experiment.figures, folder)[0]
+        figures += draw(results, experiment.figures, folder, palette=palette)[0]
         figures += value_maps(experiment, folder)
     if chosen.json:
         print_json({"rows": [row._asdict() for row in rows], "figures": [str(path) for path in figures]})

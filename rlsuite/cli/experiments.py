@@ -4,17 +4,20 @@ import argparse
 import signal
 import threading
 import warnings
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from rlsuite.cli.figures import add_look_flags, look_of
 from rlsuite.cli.options import (
     Commands,
+    Keywords,
     add_json_flag,
     add_workers_flag,
     command,
     import_packages,
+    parameters,
     whole_number,
     workers_of,
 )
@@ -23,6 +26,9 @@ from rlsuite.errors import FailedRunsWarning, FileError, ParameterError, unknown
 
 if TYPE_CHECKING:
     from rlsuite.experiments import Experiment
+    from rlsuite.plotting import Palette
+
+    Figure = str | Mapping[str, Any]
     from rlsuite.training.results import Results
 
 
@@ -57,6 +63,7 @@ def add(commands: Commands) -> None:
     )
     plot.add_argument("--output", metavar="FOLDER", help="folder for the figures (default: the same folder)")
     plot.add_argument("--format", default="png", metavar="SUFFIX", help="png, svg or pdf (default png)")
+    add_look_flags(plot)
     add_json_flag(plot)
     plot.set_defaults(run=plot_results)
 
@@ -131,11 +138,11 @@ def plot_results(chosen: argparse.Namespace) -> int:
     failures = [failure for agents in results.values() for one in agents for failure in one.failures]
     asked: list[str] = chosen.figures.split(",") if chosen.figures else []
     check_figures(asked)
-    names: list[str] = asked or read_run(folder)["config"].get("figures", [])
+    entries: list[Figure] = [*asked] or read_run(folder)["config"].get("figures", [])
     target = Path(chosen.output) if chosen.output else folder
     if not target.is_dir():
         raise FileError(f"there is no folder {target}; create it first")
-    written, skipped = draw(results, names, target, chosen.format)
+    written, skipped = draw(results, entries, target, chosen.format, look=look_of(chosen))
     if asked and skipped:
         raise ParameterError("; ".join(skipped))
     if chosen.json:
@@ -150,23 +157,38 @@ def plot_results(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def check_figures(names: Sequence[str]) -> None:
-    """Raise unless there is a figure of each of these names.
+def check_figures(entries: "Sequence[Figure]") -> dict[str, Keywords]:
+    """Return the keywords of each figure by its name.
 
     Raises
     ------
     ParameterError
-        With the names that there are.
+        If there is no such figure, it does not take a keyword, or is named twice.
     """
     from rlsuite.plotting import figures
 
-    for name in names:
+    found: dict[str, Keywords] = {}
+    for entry in entries:
+        given: Keywords = {"name": entry} if isinstance(entry, str) else dict(entry)
+        name = given.pop("name")
         if name not in figures():
             raise ParameterError(unknown("figure", name, figures()))
+        if name in found:
+            raise ParameterError(f"figures has {name} twice, and both are the file of that name: leave one out")
+        known = parameters(figures()[name]) - {"ax", "palette"}
+        for key in given.keys() - known:
+            raise ParameterError(f"figures, {name}: {unknown('keyword', key, known)}")
+        found[name] = given
+    return found
 
 
 def draw(
-    results: "dict[str, list[Results]]", names: Sequence[str], folder: Path, suffix: str = "png"
+    results: "dict[str, list[Results]]",
+    entries: "Sequence[Figure]",
+    folder: Path,
+    suffix: str = "png",
+    palette: "Palette | None" = None,
+    look: Keywords | None = None,
 ) -> tuple[list[Path], list[str]]:
     """Draw figures of all environments, an agent in the same colour everywhere.
 
@@ -174,12 +196,16 @@ def draw(
     ----------
     results : dict
         As `load_results` returns it.
-    names : sequence of str
-        Names of figures; empty: all.
+    entries : sequence of str or dict
+        Names of figures, or tables of a name and its keywords; empty: all.
     folder : Path
         Where they go, as ``<environment>-<figure>.<suffix>``.
     suffix : str
         Their format.
+    palette : Palette, optional
+        Looks of the agents; by default of those of these results.
+    look : dict, optional
+        Keywords of all figures.
 
     Returns
     -------
@@ -191,14 +217,14 @@ def draw(
     from rlsuite.plotting.figure import check_format, write
 
     check_format(f".{suffix}")
-    palette = Palette(run.agent for runs in results.values() for run in runs)
+    looks = palette or Palette(run.agent for runs in results.values() for run in runs)
     written: list[Path] = []
     skipped: list[str] = []
     for environment, runs in results.items():
-        for name in names or figures():
+        for name, given in (check_figures(entries) or {name: {} for name in figures()}).items():
             try:
                 path = folder / f"{slug(environment)}-{name}.{suffix}"
-                written.append(write(path, figures()[name], runs, palette=palette))
+                written.append(write(path, figures()[name], runs, palette=looks, **given | (look or {})))
             except ParameterError as error:
                 skipped.append(f"{name} of {environment}: {error}")
     return written, skipped

@@ -26,6 +26,39 @@ ANY_PLAN = "gap"
 """The figure of a POMDP that fits every kind of solution; all others draw alpha vectors."""
 
 
+LOOK = ("title", "xlim", "ylim")
+"""Flags that all figures take."""
+
+
+def add_look_flags(parser: Any) -> None:
+    """Add the flags that all figures take."""
+    parser.add_argument("--title", metavar="TEXT", help="title of the figure")
+    for axis in "xy":
+        text = f"limits of the {axis} axis; none for an end that fits"
+        parser.add_argument(f"--{axis}lim", nargs=2, type=_limit, metavar=("LOW", "HIGH"), help=text)
+
+
+def _limit(text: str) -> float | None:
+    try:
+        return None if text.lower() == "none" else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number: give two, or none for an end that fits") from None
+
+
+def look_of(chosen: argparse.Namespace) -> Keywords:
+    """Keywords of a figure by the flags that all take.
+
+    Raises
+    ------
+    ParameterError
+        If one is given, and no figure is drawn.
+    """
+    given = {name: getattr(chosen, name) for name in LOOK if getattr(chosen, name) is not None}
+    if given and not getattr(chosen, "plot", "a folder"):
+        raise ParameterError(f"--{next(iter(given))} applies only to the figure of --plot: add --plot FILE.png")
+    return given
+
+
 def drawer(
     chosen: argparse.Namespace,
     env: "Env | None",
@@ -46,6 +79,7 @@ def drawer(
     """
     from rlsuite.models import POMDP
 
+    look = look_of(chosen)
     if not chosen.plot:
         for flag in ("figure", "against"):
             if getattr(chosen, flag):
@@ -53,11 +87,11 @@ def drawer(
         return None
     check_writable(Path(chosen.plot), "--plot", FIGURE_SUFFIXES)
     if isinstance(model, POMDP):
-        return _of_plan(chosen, model, method)
-    return _of_values(chosen, env, layout)
+        return _of_plan(chosen, model, method, look)
+    return _of_values(chosen, env, layout, look)
 
 
-def _of_values(chosen: argparse.Namespace, env: "Env | None", layout: "GridLayout | None") -> "Draw":
+def _of_values(chosen: argparse.Namespace, env: "Env | None", layout: "GridLayout | None", look: Keywords) -> "Draw":
     from rlsuite.plotting import solution_figures
 
     typed: str = chosen.figure or (ELSEWHERE if layout is None else ON_GRID)
@@ -72,10 +106,10 @@ def _of_values(chosen: argparse.Namespace, env: "Env | None", layout: "GridLayou
         )
     given = _given(chosen, name, figure.draw)
     first = (env,) if figure.on_grid else ()
-    return lambda solution: figure.draw(*first, solution, **given)
+    return lambda solution: figure.draw(*first, solution, **given, **look)
 
 
-def _of_plan(chosen: argparse.Namespace, pomdp: "POMDP", method: str) -> "Draw":
+def _of_plan(chosen: argparse.Namespace, pomdp: "POMDP", method: str, look: Keywords) -> "Draw":
     from rlsuite.planning import methods
     from rlsuite.plotting.figure_list import plan_figures
 
@@ -97,7 +131,7 @@ def _of_plan(chosen: argparse.Namespace, pomdp: "POMDP", method: str) -> "Draw":
             f"{name} draws alpha vectors, and {method} finds none; methods that find them: {', '.join(able)}"
         )
     given = _given(chosen, name, figure.draw)
-    return lambda plan: figure.draw(plan, **given)
+    return lambda plan: figure.draw(plan, **given, **look)
 
 
 def _finds_vectors(method: Callable[..., Any]) -> bool:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
+from rlsuite.cli.figures import add_look_flags, look_of
 from rlsuite.cli.options import Commands, add_json_flag, keywords
 from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, columns, note, number, print_json, table
 from rlsuite.errors import ParameterError
@@ -73,6 +74,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--plot", metavar="FILE.png", help="draw the states of a hidden Markov model over time (.png, .svg, .pdf)"
     )
+    add_look_flags(parser)
     add_json_flag(parser)
     parser.set_defaults(run=run)
 
@@ -91,6 +93,7 @@ def run(chosen: argparse.Namespace) -> int:
         check_writable(Path(chosen.plot), "--plot", FIGURE_SUFFIXES)
         if not isinstance(model, HMM):
             raise ParameterError(f"--plot draws hidden Markov models, and {chosen.model} is a POMDP")
+    look = look_of(chosen)
     if chosen.best_action and isinstance(model, HMM):
         raise ParameterError(f"--best-action applies only to POMDPs, and {chosen.model} is a hidden Markov model")
     steps = _steps_of_hmm(chosen, model) if isinstance(model, HMM) else _steps_of_pomdp(chosen, model)
@@ -101,7 +104,7 @@ def run(chosen: argparse.Namespace) -> int:
         from rlsuite.plotting import state_posteriors
         from rlsuite.plotting.figure import write
 
-        write(chosen.plot, state_posteriors, model, found.given["observations"])
+        write(chosen.plot, state_posteriors, model, found.given["observations"], **look)
     _report(chosen, found, best)
     return 0
 

@@ -5,7 +5,7 @@ import inspect
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rlsuite.cli.figures import ELSEWHERE, ON_GRID, drawer
+from rlsuite.cli.figures import ELSEWHERE, ON_GRID, add_look_flags, drawer
 from rlsuite.cli.options import (
     DEFAULT_GAMMA,
     Commands,
@@ -93,6 +93,7 @@ def add(commands: Commands) -> None:
         help=f"which figure (default: {ON_GRID} for a grid, {ELSEWHERE} for others, and where states are hidden one "
         "that suits their number)",
     )
+    add_look_flags(parser)
     parser.add_argument("--against", metavar="NAME", help="iterations or seconds, the x axis of convergence and gap")
     add_json_flag(parser)
     parser.set_defaults(run=run)

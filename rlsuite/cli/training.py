@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rlsuite.cli.experiments import check_figures
+from rlsuite.cli.figures import add_look_flags, look_of
 from rlsuite.cli.options import (
     AGENT_FLAGS,
     Commands,
@@ -87,6 +88,7 @@ def add(commands: Commands) -> None:
     output.add_argument("--save-every", type=float, metavar="SECONDS", help="seconds between two saves (default 60)")
     output.add_argument("--plot", metavar="FILE.png", help="draw its learning curve (.png, .svg, .pdf)")
     output.add_argument("--figure", metavar="NAME", help=f"which curve --plot draws (default {CUMULATIVE_REWARD})")
+    add_look_flags(output)
     output.add_argument("--gif", metavar="FILE.gif", help="draw one episode of the learned greedy policy")
     add_json_flag(output)
     parser.set_defaults(run=run)
@@ -148,6 +150,7 @@ def _check_outputs(chosen: argparse.Namespace) -> None:
         check_figures([_figure(chosen)])
     elif chosen.figure:
         raise ParameterError("--figure applies only to the figure of --plot: add --plot FILE.png")
+    look_of(chosen)
 
 
 def _figure(chosen: argparse.Namespace) -> str:
@@ -262,7 +265,7 @@ def _write(chosen: argparse.Namespace, agent: "Agent", results: "Results", shown
         from rlsuite.plotting import figures
         from rlsuite.plotting.figure import write
 
-        write(chosen.plot, figures()[_figure(chosen)], results)
+        write(chosen.plot, figures()[_figure(chosen)], results, **look_of(chosen))
         written["plot"] = chosen.plot
     if shown is not None:
         from rlsuite.rendering import write_gif

@@ -88,7 +88,7 @@ class Settings(SaysWhatToWrite):
     record_every: int | None = None
     loop: LoopChoice = "auto"
     regret: bool = True
-    figures: Sequence[str] = ()
+    figures: Sequence[str | Plain] = ()
     name: str = "experiment"
     file: Path | None = None
 
@@ -104,8 +104,12 @@ class Settings(SaysWhatToWrite):
         if not isinstance(cast("object", self.regret), bool):
             raise ParameterError(f"regret={self.regret!r} must be true or false")
         figures = cast("object", self.figures)
-        if not is_list(figures) or not all(isinstance(name, str) for name in figures):
-            raise ParameterError(f"figures={self.figures!r} must be a list of names")
+        named = [one.get("name") if is_mapping(one) else one for one in figures] if is_list(figures) else [None]
+        if not all(isinstance(name, str) for name in named):
+            raise ParameterError(
+                f"figures={self.figures!r} must be a list of names, or of tables with a name, as in "
+                '{ name = "episode_return", ylim = [-100, 0] }'
+            )
         for what, entries in (("environments", self.environments), ("agents", self.agents)):
             if not entries:
                 raise ParameterError(f"{what} is empty; give at least one")

@@ -61,8 +61,9 @@ class Experiment(Settings):
         As for `rlsuite.train`; the results do not depend on it.
     regret : bool
         As for `rlsuite.train`.
-    figures : sequence of str
-        The figures that ``rlsuite plot`` draws; by default all that it can.
+    figures : sequence of str or dict
+        The figures that ``rlsuite plot`` draws, by default all that it can: names, or tables of a ``name`` and keywords
+        of that figure, such as ``{"name": "episode_return", "ylim": [-100, 0]}``.
     name : str
         Name of the experiment.
     file : Path, optional

@@ -34,8 +34,9 @@ from rlsuite.models.gymnasium_table import (
     read_table,
     reject_partially_observable,
     rows_from_bare_table,
+    title_of,
 )
-from rlsuite.models.mdp_fields import MdpFields
+from rlsuite.models.mdp_fields import MdpFields, with_name
 
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
@@ -351,15 +352,13 @@ class Constructors(MdpFields):
             model: object = getattr(found.unwrapped, "model", None)
             if isinstance(model, Constructors):
                 found_model = model.replace(gamma=gamma)
-                return (
-                    found_model
-                    if isinstance(found_model, cls)
-                    else cls(**{one.name: getattr(found_model, one.name) for one in fields(found_model)})
-                )
+                if not isinstance(found_model, cls):
+                    found_model = cls(**{one.name: getattr(found_model, one.name) for one in fields(found_model)})
+                return with_name(found_model, title_of(found))
             reject_partially_observable(model, name_of(found))
-            table = read_table(found)
+            table, title = read_table(found), title_of(found)
         rows = table.rows
-        return cls.from_rows(
+        made = cls.from_rows(
             rows.indptr,
             rows.next_state,
             rows.probability,
@@ -369,6 +368,7 @@ class Constructors(MdpFields):
             gamma=gamma,
             start=table.start,
         )
+        return with_name(made, title)
 
     @classmethod
     @says_what_to_write

@@ -62,6 +62,22 @@ def name_of(env: Env) -> str:
     return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
 
 
+def title_of(env: Env) -> str:
+    """Return the name of `env` for figures: its id, and the name of its map if that is not the usual one.
+
+    >>> import gymnasium
+    >>> title_of(gymnasium.make("FrozenLake-v1")), title_of(gymnasium.make("FrozenLake-v1", map_name="8x8"))
+    ('FrozenLake-v1', 'FrozenLake-v1, 8x8')
+    """
+    if env.spec is None:
+        return name_of(env)
+    from gymnasium.envs.registration import registry
+
+    usual = registry[env.spec.id].kwargs if env.spec.id in registry else {}
+    given = ((key, env.spec.kwargs.get(key)) for key in ("map", "map_name"))
+    return ", ".join([env.spec.id, *(name for key, name in given if isinstance(name, str) and name != usual.get(key))])
+
+
 def read_table(env: Env) -> Table:
     """Return the transition table of an environment.
 

@@ -41,6 +41,7 @@ class MdpChanges(TypedDict, total=False):
     bernoulli: ArrayLike | None
     state_labels: Sequence[str] | None
     action_labels: Sequence[str] | None
+    name: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,6 +117,7 @@ class MdpFields(MadeFromArrays):
         >>> MDP.from_successors([[0]], [1], gamma=0.9).replace(gamma=0.5).gamma
         0.5
         """
+        title = changes.pop("name", self.name)
         names = [field.name for field in fields(self)]
         for name in changes:
             if name not in names:
@@ -123,7 +125,7 @@ class MdpFields(MadeFromArrays):
         if self.reward_per_pair and "indptr" in changes:
             # As a table (S, A): a flat array would be read as one reward per transition if its length fits.
             changes.setdefault("reward", self.reward.reshape(-1, self.n_actions))
-        return with_origin(replace(self, **changes), self.origin)
+        return with_name(with_origin(replace(self, **changes), self.origin), title)
 
     @classmethod
     @says_what_to_write
@@ -335,6 +337,11 @@ class MdpFields(MadeFromArrays):
         """What the model was made from, and what was verified, where `rlsuite.tabulate` made it; else empty."""
         return str(vars(self).get("_origin", ""))
 
+    @property
+    def name(self) -> str:
+        """Name for figures: that of its environment, or the one given by ``mdp.replace(name=...)``; else empty."""
+        return str(vars(self).get("_name", ""))
+
     # The arrays are immutable, so a copy is the model itself; unpickling validates again because
     # NumPy restores arrays writeable.
     def __copy__(self) -> Self:
@@ -344,7 +351,14 @@ class MdpFields(MadeFromArrays):
         return self
 
     def __reduce__(self) -> tuple[type[Self], tuple[object, ...], dict[str, str]]:
-        return type(self), tuple(getattr(self, field.name) for field in fields(self)), {"_origin": self.origin}
+        return (
+            type(self),
+            tuple(getattr(self, field.name) for field in fields(self)),
+            {
+                "_origin": self.origin,
+                "_name": self.name,
+            },
+        )
 
 
 Fields = TypeVar("Fields", bound=MdpFields)
@@ -353,6 +367,20 @@ Fields = TypeVar("Fields", bound=MdpFields)
 def with_origin(model: Fields, origin: str) -> Fields:
     """Say of a new model what it was made from; not an argument of the constructor, as no computation needs it."""
     object.__setattr__(model, "_origin", origin)  # it is immutable once it has been handed over
+    return model
+
+
+def with_name(model: Fields, name: object) -> Fields:
+    """Name a new model; not an argument of the constructor either.
+
+    Raises
+    ------
+    ParameterError
+        If the name is not text.
+    """
+    if not isinstance(name, str):
+        raise ParameterError(f"name={name!r} is not text")
+    object.__setattr__(model, "_name", name)
     return model
 
 

@@ -26,7 +26,6 @@ class PomdpChanges(MdpChanges, total=False):
     mdp: MDP
     observation: Observations
     observation_labels: Sequence[str] | None
-    name: str
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)

@@ -19,6 +19,8 @@ from rlsuite.plotting.figure_list import figures as figures
 from rlsuite.plotting.figure_list import plan_figures as plan_figures
 from rlsuite.plotting.figure_list import solution_figures as solution_figures
 from rlsuite.plotting.graphs import policy_graph as policy_graph
+from rlsuite.plotting.intervals import mean_curves as mean_curves
+from rlsuite.plotting.intervals import style_axes as style_axes
 from rlsuite.plotting.plane import policy_map as policy_map
 from rlsuite.plotting.plane import value_surface as value_surface
 from rlsuite.plotting.states import state_values as state_values
@@ -26,6 +28,7 @@ from rlsuite.plotting.style import Palette as Palette
 from rlsuite.plotting.time_rows import belief_trace as belief_trace
 from rlsuite.plotting.time_rows import state_posteriors as state_posteriors
 from rlsuite.plotting.values import value_map as value_map
+from rlsuite.plotting.values import value_maps as value_maps
 
 if not TYPE_CHECKING:
     __getattr__, __dir__, __all__ = _loaded_on_first_use(__name__)

@@ -31,7 +31,7 @@ from rlsuite.plotting.figure import (
     write_in_full,
 )
 from rlsuite.plotting.figure_list import figure_of_plan
-from rlsuite.plotting.labels import counted, names, size_of, size_of_plan
+from rlsuite.plotting.labels import counted, names, title_of_model, title_of_plan
 from rlsuite.plotting.style import Palette
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ def alpha_vectors(
         axes.axvline(x, color=INK, linewidth=1.0, linestyle=(0.0, (1.0, 1.5)), label=THRESHOLD)
 
     first = names(pomdp.state_labels, 2, "state")[0]
-    dress_curves(axes, size_of_plan(pomdp, plan, steps_left), f"probability of {first}", _quantity(plan))
+    dress_curves(axes, title_of_plan(pomdp, plan, steps_left), f"probability of {first}", _quantity(plan))
     _frame(axes, found)
     if len(changes) <= MOST_NUMBERS:
         _write_thresholds(axes, changes)
@@ -424,13 +424,13 @@ def belief_simplex(
         fits("belief_simplex", model.n_states)
         if steps_left is not None:
             raise ParameterError(f"steps_left={steps_left} applies only to a plan, and a model was given: leave it out")
-        title = size_of(given) if hasattr(given, "gamma") else counted(model.n_states, "state")
+        title = title_of_model(given) if hasattr(given, "gamma") else counted(model.n_states, "state")
     else:
         vectors, actions = vectors_to_draw(given, steps_left, figure="belief_simplex")
         model, parts = given.pomdp, best_where(vectors)
         if not parts:
             raise ParameterError("nothing to draw: every alpha vector is minus infinity in some state")
-        title = size_of_plan(given.pomdp, given, steps_left)
+        title = title_of_plan(given.pomdp, given, steps_left)
     marked, followed = _points("beliefs", beliefs), _points("trace", trace)
 
     said: list[str] = []

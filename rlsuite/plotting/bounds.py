@@ -23,7 +23,7 @@ from rlsuite.plotting.figure import (
 )
 from rlsuite.plotting.figure_list import figure_of_plan, figure_of_solution
 from rlsuite.plotting.intervals import FEW_POINTS
-from rlsuite.plotting.labels import by_label, size_of
+from rlsuite.plotting.labels import by_label, common_title
 from rlsuite.plotting.style import OPTIMUM, Palette
 
 if TYPE_CHECKING:
@@ -115,7 +115,12 @@ def gap(
     said.append("Gap at the end: " + ", ".join(f"{label} {_short(width)}" for label, width in last.items()) + ".")
     if unbounded:
         said.append(f"Never bounded: {', '.join(unbounded)}.")
-    dress_curves(axes, _title(list(named.values())), against, "value at the start belief")
+    dress_curves(
+        axes,
+        common_title(getattr(plan, "pomdp", None) for plan in named.values()),
+        against,
+        "value at the start belief",
+    )
     _ticks(axes, against, logarithmic)
     return finish(axes, look, said)
 
@@ -156,13 +161,6 @@ def _draw(axes: "Axes", found: Bounds, label: str, looks: Palette) -> None:
 def _short(width: float) -> str:
     """A gap in two digits, or in whole numbers if it is large."""
     return f"{width:.2g}" if width < 100.0 else f"{width:,.0f}"
-
-
-def _title(plans: "list[BeliefPlan]") -> str:
-    """The size of the model, if it is the same for all."""
-    models = [getattr(plan, "pomdp", None) for plan in plans]
-    sizes = {"" if pomdp is None else size_of(pomdp) for pomdp in models}
-    return sizes.pop() if len(sizes) == 1 else ""
 
 
 def _ticks(axes: "Axes", against: str, logarithmic: bool) -> None:
@@ -265,7 +263,7 @@ def convergence(
         )
     if uncertified:
         said.append(f"Never certified: {', '.join(uncertified)}.")
-    dress_curves(axes, _error_title(list(named.values())), against, "error bound")
+    dress_curves(axes, common_title(solution.lookahead.mdp for solution in named.values()), against, "error bound")
     _error_ticks(axes, against)
     return finish(axes, look, said)
 
@@ -277,13 +275,6 @@ def _curve(solution: "Solution", against: str) -> tuple[NDArray[np.float64], NDA
     if known.size > MOST_POINTS:
         known = known[np.linspace(0, known.size - 1, MOST_POINTS).round().astype(np.int64)]
     return np.asarray(getattr(solution.trace, against), dtype=np.float64)[known], bound[known]
-
-
-def _error_title(solutions: "list[Solution]") -> str:
-    """The size of the model, if it is the same for all."""
-    models = (solution.lookahead.mdp for solution in solutions)
-    sizes = {f"{mdp.n_states:,} states, {mdp.n_actions} actions, gamma {mdp.gamma:g}" for mdp in models}
-    return sizes.pop() if len(sizes) == 1 else ""
 
 
 def _error_ticks(axes: "Axes", against: str) -> None:

@@ -3,7 +3,7 @@
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +64,16 @@ def draw_bar(ax: "Axes", scale: "ScalarMappable") -> None:
     figure = ax.get_figure(root=False)
     assert figure is not None
     inch = figure.dpi / ax.get_window_extent().width
-    place = ax.inset_axes((1.0 + BAR_GAP * inch, 0.0, BAR_WIDTH * inch, 1.0))
-    bar = figure.colorbar(scale, cax=place)
+    _dress(figure.colorbar(scale, cax=ax.inset_axes((1.0 + BAR_GAP * inch, 0.0, BAR_WIDTH * inch, 1.0))))
+
+
+def add_bar(panels: "list[Axes]", scale: "ScalarMappable") -> None:
+    """Draw one scale beside several axes of a figure with constrained layout."""
+    figure = panels[0].get_figure(root=False)
+    assert figure is not None
+    _dress(figure.colorbar(scale, ax=panels, aspect=30))
+
+
+def _dress(bar: Any) -> None:
     bar.ax.tick_params(labelsize=TICK_SIZE, labelcolor=INK)
-    cast("Any", bar).outline.set_visible(False)
+    bar.outline.set_visible(False)

@@ -7,6 +7,7 @@ Every function here takes the `Results` of one agent or of several agents in one
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
@@ -27,7 +28,7 @@ from rlsuite.plotting.figure import (
     write_in_full,
 )
 from rlsuite.plotting.figure_list import figure_of_results
-from rlsuite.plotting.intervals import FEW_POINTS, Curve, draw_band, sentences
+from rlsuite.plotting.intervals import Curve, draw_curves, leave_out_far_points
 from rlsuite.plotting.labels import is_agent
 from rlsuite.plotting.style import OPTIMUM, Palette
 from rlsuite.training.results import Record, Results
@@ -124,6 +125,11 @@ def _spread(first: int, last: int) -> NDArray[np.int64]:
 
 UNITS: Final = {"steps": "environment steps", "episodes": "episodes"}
 """Labels of the units of time."""
+
+RETURN: Final = "return per episode"
+
+MODULE: Final = r"^[\w./-]+:(?=\S)"
+"""What stands before the id of an environment to import it."""
 
 SMOOTHING: Final = 50
 """By default a return is averaged over the number of episodes divided by this."""
@@ -323,7 +329,7 @@ def episode_return(
     notes = [] if window == 1 else [f"Each return is the mean of the latest {window} episodes of its seed."]
     if against == "episodes":
         notes += cut_short(runs)
-    return _draw(runs, curves, "return per episode", UNITS[against], notes, None, look, palette)
+    return _draw(runs, curves, RETURN, UNITS[against], notes, None, look, palette)
 
 
 def _checked(results: "Given | Sequence[Given]", figure: str) -> list[Results]:
@@ -392,10 +398,10 @@ def _draw(
     if alone:
         message = f"one seed for {', '.join(alone)}: no interval can be drawn (train with seeds=10)"
         warnings.warn(message, errors.RlsuiteWarning, stacklevel=errors.level_of_the_caller())
-    for curve in curves:
-        draw_band(axes, curve, looks[curve.label], marker="o" if len(curve.x) <= FEW_POINTS else "")
-    said = [*sentences(curves), f"Time: {unit}.", *notes, *_draw_optima(axes, optima or {}, looks)]
-    dress_curves(axes, runs[0].environment, unit, quantity)
+    said = [*draw_curves(axes, curves, looks), *notes, *_draw_optima(axes, optima or {}, looks)]
+    if look.get("ylim") is None and quantity == RETURN:
+        said += leave_out_far_points(axes, curves)
+    dress_curves(axes, re.sub(MODULE, "", runs[0].environment), unit, quantity)
     count_along(axes)  # steps and episodes are whole numbers
     write_in_full(axes.yaxis)
     return finish(axes, look, said)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec, TypedDict
 from weakref import WeakKeyDictionary
 
 from rlsuite import errors
@@ -45,6 +45,8 @@ class AxesKeywords(TypedDict, total=False):
         Instead of those that the figure would have; "" for none.
     xlim, ylim : (float, float), optional
         Limits of the axes; None for an end that the figure chooses.
+    xscale, yscale : {"linear", "log"}, optional
+        Scales of the axes, as `matplotlib.axes.Axes.set_xscale` takes them.
 
     Examples
     --------
@@ -61,6 +63,8 @@ class AxesKeywords(TypedDict, total=False):
     ylabel: str | None
     xlim: tuple[float | None, float | None] | None
     ylim: tuple[float | None, float | None] | None
+    xscale: str | None
+    yscale: str | None
 
 
 class ColourKeywords(AxesKeywords, total=False):
@@ -124,7 +128,6 @@ def open_axes(look: AxesKeywords, size: tuple[float, float]) -> "Axes":
         If what was given is not one Axes.
     """
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     given: Any = look.get("ax")
     if isinstance(given, Axes):
@@ -132,19 +135,23 @@ def open_axes(look: AxesKeywords, size: tuple[float, float]) -> "Axes":
     if given is not None:
         which = " one of them, as ax=axes[0]" if hasattr(given, "__len__") else " axes, as ax=figure.add_subplot()"
         raise errors.ParameterError(f"ax is of type {type(given).__name__}, not matplotlib's Axes: give{which}")
-    figsize = look.get("figsize") or size
-    if _FOR_A_FILE.get():
-        figure = Figure(figsize=figsize, dpi=DOTS)
-    else:
-        from matplotlib import pyplot
+    return open_figure(look.get("figsize") or size).add_axes((0.0, 0.0, 1.0, 1.0))
 
-        figure = pyplot.figure(figsize=figsize)
-    return figure.add_axes((0.0, 0.0, 1.0, 1.0))
+
+def open_figure(size: tuple[float, float], layout: Literal["compressed"] | None = None) -> "Figure":
+    """Return a new figure of `size` inches, pyplot's if not only its file is wanted."""
+    from matplotlib.figure import Figure
+
+    if _FOR_A_FILE.get():
+        return Figure(figsize=size, dpi=DOTS, layout=layout)
+    from matplotlib import pyplot
+
+    return pyplot.figure(figsize=size, layout=layout)
 
 
 def finish(ax: "Axes", look: AxesKeywords, sentences: list[str]) -> "Axes":
     """Apply the keywords, write the caption, and return the axes."""
-    named = {name: look.get(name) for name in ("xlabel", "ylabel", "xlim", "ylim")}
+    named = {name: look.get(name) for name in ("xlabel", "ylabel", "xscale", "yscale", "xlim", "ylim")}
     ax.set(**{name: value for name, value in named.items() if value is not None})
     if (title := look.get("title")) is not None:
         ax.set_title(title, loc="left", fontsize=TITLE_SIZE, color=INK, parse_math=False)

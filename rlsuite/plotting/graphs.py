@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rlsuite.errors import ParameterError
 from rlsuite.plotting.figure import CAPTION_INK, INK, AxesKeywords, dress_curves, finish, open_axes, takes_look
 from rlsuite.plotting.figure_list import figure_of_plan
-from rlsuite.plotting.labels import counted, names, size_of
+from rlsuite.plotting.labels import counted, names, title_of_model
 from rlsuite.plotting.style import Palette
 
 if TYPE_CHECKING:
@@ -319,7 +319,7 @@ def policy_graph(plan: "AlphaVectorSolution | PolicyGraph", **look: Unpack[AxesK
     shrink = 1.0 if look.get("ax") is None else _inches_per_unit(axes)
     patches = _draw_nodes(axes, boxes, texts, [looks[name].colour for name in done], shrink)
     _draw_edges(axes, boxes, patches, arrows, drawn, shrink)
-    dress_curves(axes, size_of(graph.pomdp), "", "")
+    dress_curves(axes, title_of_model(graph.pomdp), "", "")
     said = [f"{counted(len(acting), 'node')}: the action to take; the first node has a thick border."]
     return finish(axes, look, [*said, "Arrows: what is observed then."])
 

@@ -1,12 +1,12 @@
 """Names of states, actions, observations and solutions in figures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from rlsuite.errors import ParameterError
 
 if TYPE_CHECKING:
-    from rlsuite.models import POMDP
+    from rlsuite.models import MDP, POMDP
     from rlsuite.planning import BeliefPlan
 
 Answer = TypeVar("Answer")
@@ -34,16 +34,22 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' if number != 1 else ''}"
 
 
-def size_of(pomdp: "POMDP") -> str:
-    """Name and size of a model, for the title of a figure."""
-    size = f"{counted(pomdp.n_states, 'state')}, {counted(pomdp.n_actions, 'action')}, gamma {pomdp.gamma:g}"
-    return f"{pomdp.name}: {size}" if pomdp.name else size
+def title_of_model(model: "MDP | POMDP") -> str:
+    """Name of a model and its discount, for the title of a figure; its size if it has no name."""
+    size = f"{counted(model.n_states, 'state')}, {counted(model.n_actions, 'action')}"
+    return f"{model.name or size}, gamma {model.gamma:g}"
 
 
-def size_of_plan(pomdp: "POMDP", plan: "BeliefPlan", steps_left: int | None) -> str:
+def common_title(models: "Iterable[MDP | POMDP | None]") -> str:
+    """The title of all these models if it is the same, else none."""
+    titles = {"" if model is None else title_of_model(model) for model in models}
+    return titles.pop() if len(titles) == 1 else ""
+
+
+def title_of_plan(pomdp: "POMDP", plan: "BeliefPlan", steps_left: int | None) -> str:
     """Size of a model, and the number of steps left in a plan with a horizon."""
     left = plan.horizon if steps_left is None else steps_left
-    return size_of(pomdp) + ("" if left is None else f", {counted(left, 'step')} to go")
+    return title_of_model(pomdp) + ("" if left is None else f", {counted(left, 'step')} to go")
 
 
 def is_agent(given: object) -> bool:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite.core.checks import whole_number
 from rlsuite.environments.finding import find_env
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
+from rlsuite.models.gymnasium_table import title_of
 from rlsuite.plotting.colour_scale import colour_scale, draw_bar, is_constant
 from rlsuite.plotting.figure import (
     INK,
@@ -217,7 +218,7 @@ def _bounds(where: "Where") -> tuple[str, NDArray[np.float64], NDArray[np.float6
 
     env = find_env(where)
     space = env.observation_space
-    name = type(env.unwrapped).__name__ if env.spec is None else env.spec.id
+    name = title_of(env)
     if not isinstance(space, gymnasium.spaces.Box) or int(np.prod(space.shape)) < 2:
         raise UnsuitableEnvironment(f"{name} has observations {space}: a plane needs a Box of at least two numbers")
     return name, space.low.astype(np.float64).ravel(), space.high.astype(np.float64).ravel()

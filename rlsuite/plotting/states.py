@@ -19,7 +19,7 @@ from rlsuite.plotting.figure import (
     write_in_full,
 )
 from rlsuite.plotting.figure_list import figure_of_solution
-from rlsuite.plotting.labels import check_solved
+from rlsuite.plotting.labels import check_solved, title_of_model
 from rlsuite.plotting.style import OPTIMUM, Palette
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def state_values(solution: "Solution", **look: Unpack[AxesKeywords]) -> "Axes":
         said.append(f"Value: within {solution.error_bound:.2g}.")
     if states.size < acting.size:
         said.append(f"Drawn: {states.size:,} of {acting.size:,} states, evenly spread.")
-    dress_curves(axes, f"{mdp.n_states:,} states, gamma {mdp.gamma:g}", "state", quantity)
+    dress_curves(axes, title_of_model(mdp), "state", quantity)
     write_in_full(axes.yaxis)
     count_along(axes)
     if mdp.state_labels is not None and numbers is None and sum(map(len, mdp.state_labels)) <= MOST_NAMES:

@@ -10,17 +10,15 @@ from rlsuite.rendering import colours
 
 LineStyle = str | tuple[float, tuple[float, ...]]
 
-# Black is for the optimum, and yellow cannot be read on white: six of the eight colours of Okabe and Ito remain.
-_COLOURS: Final = tuple(
-    colours.hexadecimal(colour)
-    for colour in (
-        colours.PURPLE,
-        colours.SKY_BLUE,
-        colours.GREEN,
-        colours.VERMILLION,
-        colours.BLUE,
-        colours.ORANGE,
-    )
+# Black is for the optimum, and yellow cannot be read on white: six of the eight colours of Okabe and Ito remain. Six
+# darker ones, most of them Paul Tol's, are told apart from these by all common kinds of colour blindness, and in grey
+# from the one of the same line style.
+_COLOURS: Final = (
+    *map(
+        colours.hexadecimal,
+        (colours.PURPLE, colours.SKY_BLUE, colours.GREEN, colours.VERMILLION, colours.BLUE, colours.ORANGE),
+    ),
+    *("#882255", "#117733", "#332288", "#661100", "#999933", "#8a2be2"),
 )
 
 # Lengths of strokes and gaps in points; the plain dashed line is for the optimum.
@@ -53,9 +51,8 @@ class Palette:
     given slots in alphabetical order, which may move one of them: to be certain, build *one* palette from all agents of
     a run and pass it to every figure.
 
-    Six colours (Okabe and Ito, for all common kinds of colour blindness) come with six line styles, so that figures
-    can also be read in grey; a seventh agent gets the first colour again with another line style, a 37th repeats a
-    look.
+    Twelve colours, which differ for all common kinds of colour blindness, come with six line styles, so that figures
+    can also be read in grey; a 13th agent gets the first colour again with another line style, a 73rd repeats a look.
 
     Parameters
     ----------
@@ -93,8 +90,12 @@ class Palette:
         return self._looks[label]
 
 
+SALT: Final = "76579"
+"""With it the agents that are most often compared, under the names of their classes, prefer different slots."""
+
+
 def _preferred(label: str) -> int:
-    return zlib.crc32(label.encode()) % len(_COLOURS)
+    return zlib.crc32(f"{SALT}{label}".encode()) % len(_COLOURS)
 
 
 def _slots(label: str) -> Iterator[int]:

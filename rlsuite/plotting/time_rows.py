@@ -28,7 +28,7 @@ from rlsuite.plotting.figure import (
     open_axes,
     takes_look,
 )
-from rlsuite.plotting.labels import counted, names, size_of
+from rlsuite.plotting.labels import counted, names, title_of_model
 from rlsuite.plotting.style import Palette
 from rlsuite.rendering import colours
 
@@ -268,7 +268,7 @@ def belief_trace(
         rows.gap()
         for name, times in group.items():
             rows.marks(name, times)
-    dress_curves(axes, size_of(pomdp), "steps", "belief")
+    dress_curves(axes, title_of_model(pomdp), "steps", "belief")
     rows.dress()
     count_along(axes)
     axes.set_xlim(-0.5, length + 0.5)

@@ -3,7 +3,8 @@
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
 
-from typing import TYPE_CHECKING, Any, Final, TypeGuard, Unpack, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,8 +12,21 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite.environments.finding import find_env
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP
-from rlsuite.plotting.colour_scale import colour_scale, draw_bar, is_constant
-from rlsuite.plotting.figure import ColourKeywords, finish, legend_above, open_axes, takes_look, write_title
+from rlsuite.models.gymnasium_table import title_of
+from rlsuite.plotting.colour_scale import add_bar, colour_scale, draw_bar, is_constant
+from rlsuite.plotting.figure import (
+    CAPTION_INK,
+    CAPTION_SIZE,
+    INK,
+    TITLE_SIZE,
+    ColourKeywords,
+    finish,
+    legend_above,
+    open_axes,
+    open_figure,
+    takes_look,
+    write_title,
+)
 from rlsuite.plotting.figure_list import figure_of_solution
 from rlsuite.plotting.labels import is_agent
 from rlsuite.plotting.squares import Kind, draw_kinds, without_value
@@ -94,6 +108,96 @@ def value_map(
     >>> ax.get_title(loc="left")
     'FrozenLake-v1'
     """
+    found = _map_of(where, value, policy, q)
+    axes = open_axes(look, _size(found.overlay.layout))
+    return finish(axes, look, _draw(axes, found, look, with_bar=True))
+
+
+MAPS_SIZE: Final = (14.0, 10.0)
+"""Largest width and height of several maps in inches."""
+
+
+@takes_look
+def value_maps(
+    where: "GridLayout | Env | str",
+    values: "Mapping[str, ArrayLike | Solution | Agent]",
+    **look: Unpack[ColourKeywords],
+) -> "dict[str, Axes]":
+    """Several maps of one grid on one scale with one bar: what agents learned beside the optimum, say.
+
+    Parameters
+    ----------
+    where
+        The grid, as for `value_map`.
+    values
+        By title: what `value_map` draws, as a solution, an agent, (S,) values or (S, A) action values.
+    **look
+        Size, title, limits and colours: the keywords of `ColourKeywords`, without `ax`.
+
+    Returns
+    -------
+    dict of str to matplotlib.axes.Axes
+        One for each map.
+
+    Raises
+    ------
+    ParameterError
+        As for `value_map`; also if there are no values, or axes are given.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> plan = rl.solve(rl.MDP.from_env("FrozenLake-v1", gamma=0.9))
+    >>> list(value_maps("FrozenLake-v1", {"optimal": plan, "twice as much": 2 * plan.value}))
+    ['optimal', 'twice as much']
+    """
+    if not isinstance(cast("object", values), Mapping) or not values:
+        raise ParameterError("value_maps draws a dict {title: values}; value_map draws one map")
+    if look.get("ax") is not None:
+        raise ParameterError("value_maps makes its own axes; value_map(..., ax=ax, vmin=..., vmax=...) draws one map")
+    maps = {title: _map_of(where, value, None, None) for title, value in values.items()}
+    every = np.concatenate([found.values for found in maps.values()])
+    low, high = colour_scale(every, look).get_clim()
+    first = next(iter(maps.values()))
+    width, height = _size(first.overlay.layout)
+    stacked = width > 1.5 * height
+    across, down = (1, len(maps)) if stacked else (len(maps), 1)
+    whole = np.array([across * (width + 0.3) + 0.9, down * (height + 0.6) + 0.8])
+    shrunk: tuple[float, float] = tuple((whole * min(1.0, *(MAPS_SIZE / whole))).tolist())
+    figure = open_figure(look.get("figsize") or shrunk, layout="compressed")
+    panels: list[Axes] = np.ravel(figure.subplots(down, across)).tolist()
+    shared: ColourKeywords = {**look, "title": None, "vmin": low, "vmax": high}
+    for ax, (title, found) in zip(panels, maps.items(), strict=True):
+        _draw(ax, found._replace(title=title), shared, with_bar=False)
+    if not is_constant(every, look):
+        add_bar(panels, colour_scale(every, shared))
+    named = look.get("title")
+    text = first.title if named is None else named
+    figure.suptitle(text, x=0.01, ha="left", fontsize=TITLE_SIZE + 2, color=INK, parse_math=False)
+    figure.supxlabel("Colour: value of the state. Arrows: the best actions.", fontsize=CAPTION_SIZE, color=CAPTION_INK)
+    return dict(zip(maps, panels, strict=True))
+
+
+class _Map(NamedTuple):
+    """What a map shows."""
+
+    title: str
+    sentences: list[str]
+    overlay: Overlay
+    kinds: dict[Kind, NDArray[np.bool_]]
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        assert self.overlay.value is not None
+        return self.overlay.value
+
+
+def _map_of(
+    where: "GridLayout | Env | str",
+    value: "ArrayLike | Solution | Agent | None",
+    policy: ArrayLike | None,
+    q: ArrayLike | None,
+) -> _Map:
     title, env = "", None
     if isinstance(where, GridLayout):
         layout = where
@@ -106,7 +210,7 @@ def value_map(
     else:
         env = find_env(where)
         layout = GridLayout.from_env(env)
-        title = type(env.unwrapped).__name__ if env.spec is None else env.spec.id
+        title = title_of(env)
     if isinstance(value, MDP):
         raise ParameterError("an MDP has no values yet: value_map(env, rl.solve(mdp))")
     if policy is not None and q is not None:
@@ -143,8 +247,13 @@ def value_map(
         said[0] = "No state has a value to show."
     elif known.min() == known.max():
         said[0] = f"The value is {known[0]:.4g} everywhere."
+    return _Map(title, said, overlay, kinds)
 
-    axes = open_axes(look, _size(layout))
+
+def _draw(axes: "Axes", found: _Map, look: ColourKeywords, *, with_bar: bool) -> list[str]:
+    """Draw a map on axes; return the sentences of its caption."""
+    overlay, kinds, layout = found.overlay, found.kinds, found.overlay.layout
+    shown = found.values
     scale = colour_scale(shown, look)
     squares = square_colours(overlay, scale.to_rgba(np.ma.masked_invalid(shown), bytes=True)[:, :3])
     for kind, places in kinds.items():
@@ -153,7 +262,7 @@ def value_map(
     inks = _inks(squares)
     side = _side_of_square(axes, layout)
     with_arrows = side >= ARROWS_FROM and overlay.weights is not None
-    if side * layout.n_rows >= BAR_FROM and not is_constant(shown, look):
+    if side * layout.n_rows >= BAR_FROM and with_bar and not is_constant(shown, look):
         draw_bar(axes, scale)
     if side >= LINES_FROM:
         _draw_lines(axes, layout)
@@ -164,10 +273,10 @@ def value_map(
         _write_marks(axes, layout, inks, side, kinds)
     if side >= NUMBERS_FROM:
         _write_numbers(axes, overlay, inks, side)
-    write_title(axes, title, above=legend_above(axes, legend, handlelength=1.6))
+    write_title(axes, found.title, above=legend_above(axes, legend, handlelength=1.6))
     axes.set_xlim(-0.5, layout.n_columns - 0.5)
     axes.set_ylim(layout.n_rows - 0.5, -0.5)
-    return finish(axes, look, said if with_arrows else said[:1])
+    return found.sentences if with_arrows else found.sentences[:1]
 
 
 def _is_solution(value: object) -> "TypeGuard[Solution]":
@@ -274,7 +383,7 @@ def _write_marks(
                 mark,
                 ha="center",
                 va="center",
-                fontsize=min(12.0, 14.0 * side + 2.0),
+                fontsize=min(12.0, max(14.0 * side + 2.0, CAPTION_SIZE)),
                 fontweight="bold",
                 color=inks[square],
             )
@@ -284,7 +393,9 @@ def _write_numbers(axes: "Axes", overlay: Overlay, inks: NDArray[np.str_], side:
     drop = 0.0 if overlay.weights is None else 0.29
     longest = max(map(len, overlay.texts), default=0) or 1
     # A digit is about 0.6 of its height wide; 72 points are an inch.
-    size = min(11.0, 18 * side, 0.86 * side * 72 / (0.62 * longest))
+    size = min(11.0, max(18 * side, CAPTION_SIZE), 0.86 * side * 72 / (0.62 * longest))
+    if size < CAPTION_SIZE:  # too small to be read
+        return
     for text, (row, column) in zip(overlay.texts, overlay.layout.cells.tolist(), strict=True):
         if row >= 0 and text:
             axes.text(column, row + drop, text, ha="center", va="center", fontsize=size, color=inks[row, column])

@@ -19,6 +19,7 @@ from rlsuite.core.compiling_clock import CompilingTime
 from rlsuite.core.keywords import as_taken_by, says_what_to_write
 from rlsuite.environments.facts import name_of
 from rlsuite.environments.finding import find_env
+from rlsuite.models.gymnasium_table import title_of
 from rlsuite.training.budget import Budget, LoopChoice
 from rlsuite.training.failures import FailedRun, always, ends_all, failure_table
 from rlsuite.training.optimum import Optima
@@ -128,7 +129,7 @@ def train(
     }
     run = _Run(agent, env, as_taken_by(agent.learn, options))
     ends = always if fail_fast else ends_all
-    where = env if isinstance(env, str) else name_of(env)
+    where = env if isinstance(env, str) else title_of(env)
     bar = tqdm(total=len(chosen), unit="seed", disable=not progress, desc=where)
     with bar, CompilingTime() as compiling:
         first = replicas = None

@@ -4,7 +4,7 @@ import pytest
 from PIL import Image
 
 from rlsuite.experiments import Experiment, compare, load_results, table
-from rlsuite.plotting import figures
+from rlsuite.plotting import figure, figures
 
 ROOT = Path(__file__).parents[2]
 
@@ -115,6 +115,7 @@ def test_figures_that_cannot_be_drawn(rlsuite, small):
         (["--figures", "regrets"], "unknown figure 'regrets'; did you mean 'regret'? (choices: "),
         (["--format", "jpeg"], "unknown figure format '.jpeg'; did you mean '.png'? (choices: "),
         (["--output", "nowhere"], "there is no folder nowhere"),
+        (["--ylim", "high", "0"], "argument --ylim: 'high' is not a number: give two"),
     ],
 )
 def test_mistakes_in_plot(rlsuite, small, flags, sentence):
@@ -186,3 +187,43 @@ def test_failures_are_named_where_figures_are_asked_for(rlsuite, small, tmp_path
         assert "next: rlsuite plot small" in ran.err
         assert done.code == 0
         assert done.out.endswith(".png\n")
+
+
+def limits_of(monkeypatch):
+    """The limits of the y axis, and the title, of all figures that are written from now on."""
+    seen = {}
+    before = figure.save
+
+    def save(ax, path):
+        seen[path.name] = (ax.get_ylim(), ax.get_title(loc="left"))
+        return before(ax, path)
+
+    monkeypatch.setattr(figure, "save", save)
+    return seen
+
+
+def test_limits_and_titles_in_a_file_and_on_the_command_line(rlsuite, small, monkeypatch):
+    entry = 'figures = ["regret", { name = "episode_return", ylim = [-100, 200], smooth = 2, title = "mine" }]\n'
+    small.write_text(entry + SMALL)
+    rlsuite("run", "small.toml")
+    seen = limits_of(monkeypatch)
+    assert rlsuite("plot", "small").code == 0
+    assert seen["grid-episode_return.png"] == ((-100, 200), "mine")
+    assert seen["grid-regret.png"][1] == "grid"
+    assert rlsuite("plot", "small", "--ylim", "-7", "none", "--title", "other").code == 0
+    assert {name: (low, title) for name, ((low, _), title) in seen.items()} == dict.fromkeys(seen, (-7, "other"))
+
+
+@pytest.mark.parametrize(
+    ("entry", "sentence"),
+    [
+        ('{ name = "regret", ylims = [0, 1] }', "figures, regret: unknown keyword 'ylims'; did you mean 'ylim'?"),
+        ('"regret", { name = "regret", ylim = [0, 1] }', "figures has regret twice"),
+        ("{ ylim = [0, 1] }", "or of tables with a name"),
+    ],
+)
+def test_mistakes_in_tables_of_figures(rlsuite, small, entry, sentence):
+    small.write_text(f"figures = [{entry}]\n" + SMALL)
+    done = rlsuite("run", "small.toml")
+    assert done.code == 2
+    assert sentence in done.err

@@ -172,7 +172,8 @@ BAD = {
     "regret of the wrong type": ('regret = "no"\n' + HEAD + LAKE + LEARNER, "regret='no' must be true or false"),
     "figures of the wrong type": (
         'figures = "regret"\n' + HEAD + LAKE + LEARNER,
-        "figures='regret' must be a list of names",
+        "figures='regret' must be a list of names, or of tables with a name, as in "
+        '{ name = "episode_return", ylim = [-100, 0] }',
     ),
 }
 

@@ -1,5 +1,8 @@
 """Gymnasium's own tables are read back exactly, with every one of their traps; malformed ones are named."""
 
+import copy
+import pickle
+
 import gymnasium
 import numpy as np
 import pytest
@@ -200,3 +203,15 @@ def test_spaces_that_are_not_discrete():
         MDP.from_env(Tabled(observation_space=spaces.Box(0, 1, (2,))), gamma=0.9)
     with pytest.raises(UnsuitableEnvironment, match=r"Tabled: a model needs a Discrete action space, got MultiBinary"):
         MDP.from_env(Tabled(action_space=spaces.MultiBinary(2)), gamma=0.9)
+
+
+def test_a_model_has_the_name_of_its_environment_and_of_its_map():
+    taxi = MDP.from_env("Taxi-v4", gamma=0.99)
+    rooms = MDP.from_env("rlsuite_envs:rlsuite/GridWorld-v0", gamma=0.9, map="FourRooms")
+    names = [taxi.name, taxi.replace(gamma=0.5).name, copy.copy(taxi).name, rooms.name]
+    assert names == ["Taxi-v4", "Taxi-v4", "Taxi-v4", "rlsuite/GridWorld-v0, FourRooms"]
+    assert pickle.loads(pickle.dumps(rooms)).name == rooms.name
+    assert rooms.replace(name="my rooms").replace(gamma=0.5).name == "my rooms"
+    assert MDP.from_successors([[0]], [1], gamma=0.9).name == ""
+    with pytest.raises(ParameterError, match="name=3 is not text"):
+        rooms.replace(name=3)

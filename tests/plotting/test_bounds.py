@@ -99,8 +99,8 @@ def test_the_tolerance_is_a_line(solutions):
     assert "tolerance" not in [line.get_label() for line in convergence(solutions[0]).get_lines()]
 
 
-def test_the_title_is_the_size_of_the_model_they_share(solutions):
-    assert convergence(solutions).get_title(loc="left") == "16 states, 4 actions, gamma 0.95"
+def test_the_title_is_the_name_of_the_model_they_share(solutions):
+    assert convergence(solutions).get_title(loc="left") == "FrozenLake-v1, gamma 0.95"
     other = rl.solve(rl.MDP.from_env("FrozenLake-v1", gamma=0.5))
     assert convergence({"a": solutions[0], "b": other}).get_title(loc="left") == ""
 

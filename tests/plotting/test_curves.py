@@ -106,13 +106,11 @@ def test_long_curves_are_drawn_at_evenly_spread_episodes(results_of):
 def test_captions_say_what_is_drawn(results_of, caption_of):
     caption = caption_of(plotting.cumulative_reward(results_of(seeds=30)))
     assert caption == (
-        "Lines: mean over n = 30 seeds. Bands: 95% confidence interval of the mean (Student t over seeds). "
-        "Time: environment steps."
+        "Lines: mean over n = 30 seeds. Bands: 95% confidence interval of the mean (Student t over seeds)."
     )
     episodes = [results_of("QLearning", 5, unit="episodes"), results_of("Sarsa", 7, unit="episodes")]
     ax = plotting.cumulative_reward(episodes)
     assert "mean over seeds (QLearning: n = 5, Sarsa: n = 7)" in caption_of(ax)
-    assert "Time: episodes." in caption_of(ax)
     assert ax.get_xlabel() == "episodes"
     assert ax.get_title(loc="left") == "rlsuite/GridGoal-v0"
 
@@ -285,3 +283,80 @@ def test_what_is_not_results_is_named(results_of):
             draw(mdp)
     with pytest.raises(ParameterError, match=r"gap draws what rl\.solve\(\.\.\.\) returned for a POMDP"):
         plotting.gap(solution)
+
+
+def test_axes_begin_at_0(results_of):
+    for draw in plotting.figures().values():
+        assert draw(results_of()).get_xlim()[0] == 0
+
+
+def test_lines_that_hide_each_other_are_named(results_of, caption_of):
+    rise, late = np.linspace(0.0, 9.0, 50), np.linspace(0.0, 9.0, 50)
+    late[:10] += 3.0
+    ax = plotting.cumulative_reward(
+        [
+            results_of(label, cumulative_reward=curve)
+            for label, curve in zip("ABCD", (rise, rise, late, -rise), strict=True)
+        ]
+    )
+    assert "Identical from 110 on: A, B, C." in caption_of(ax)
+    ax = plotting.cumulative_reward([results_of(label, cumulative_reward=rise) for label in "AB"])
+    assert "Identical: A, B." in caption_of(ax)
+    assert "Identical" not in caption_of(plotting.cumulative_reward([results_of("A"), results_of("Bcd")]))
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [([100.0] * 3, "all 100"), ([99.99976, 100.0, 100.0], "all between 99.9998 and 100"), ([0.0] * 3, "all 0")],
+)
+def test_a_figure_without_content_says_so(results_of, caption_of, values, words):
+    ax = plotting.evaluation_return([results_of(label, evaluation_return=np.array(values)) for label in "AB"])
+    assert words in [text.get_text() for text in ax.texts]
+    assert caption_of(ax).split("Return:")[0].endswith(f"No differences to see: {words}. ")
+    low, high = ax.get_ylim()
+    assert high - low >= 1
+
+
+def test_first_falls_from_a_cliff_do_not_flatten_the_rest(results_of, caption_of):
+    def falls(seed):
+        return np.concatenate([np.full(4, -2000.0), np.random.default_rng(seed).normal(-30.0, 2.0, 96)])
+
+    results = results_of(seeds=12, episodes=[100] * 12)
+    records = [dataclasses.replace(record, episode_return=falls(record.seed)) for record in results.records]
+    results = dataclasses.replace(results, records=records)
+    ax = plotting.episode_return(results, smooth=1)
+    assert -60 < ax.get_ylim()[0] < -33
+    assert -28 < ax.get_ylim()[1] < 0
+    assert "Outside: 4 points below, the lowest -2,000." in caption_of(ax)
+    whole = plotting.episode_return(results, smooth=1, ylim=(-2100, 0))
+    assert whole.get_ylim() == (-2100, 0)
+    assert "Outside" not in caption_of(whole)
+
+
+def test_learning_to_reach_a_goal_is_shown_whole(results_of, caption_of):
+    results = results_of(seeds=12, episodes=[100] * 12)
+    learned = np.where(np.arange(100) < 4, 0.0, 1.0 + 1e-3 * np.arange(100))
+    records = [dataclasses.replace(record, episode_return=learned) for record in results.records]
+    ax = plotting.episode_return(dataclasses.replace(results, records=records), smooth=1)
+    assert ax.get_ylim()[0] < 0
+    assert "Outside" not in caption_of(ax)
+
+
+def test_curves_of_ones_own(caption_of):
+    samples = {"mine": np.random.default_rng(1).normal(size=(20, 5)), "other": ([2.0, 4.0], [1.0, 3.0])}
+    ax = plotting.mean_curves(samples, of="walks", references={"bound": 2.0}, notes=["Unit: metres."], xscale="log")
+    mean, low, high = by_hand(samples["mine"])
+    np.testing.assert_allclose(line_of(ax, "mine").get_ydata(), mean)
+    np.testing.assert_allclose(band_of(ax)[1:], (low, high))
+    assert line_of(ax, "other").get_xdata().tolist() == [2.0, 4.0]
+    assert set(line_of(ax, "bound").get_ydata()) == {2.0}
+    assert ax.get_xscale() == "log"
+    assert caption_of(ax) == (
+        "Lines: mean over walks (mine: n = 20, other: n = 1). Bands: 95% confidence interval of the mean (Student t "
+        "over walks). Unit: metres."
+    )
+    for wrong, complaint in (({}, "a dict"), ([1.0], "a dict"), ({"a": np.ones((2, 2, 2))}, r"shape \(2, 2, 2\)")):
+        with pytest.raises(ParameterError, match=complaint):
+            plotting.mean_curves(wrong)
+    with pytest.raises(ParameterError, match="must be finite"):
+        plotting.mean_curves({"a": [1.0, np.nan]})

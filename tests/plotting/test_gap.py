@@ -139,4 +139,4 @@ def test_figures_of_plans_are_found():
 
 def test_the_title_has_the_name_of_the_problem():
     plan = rl.solve(rl.POMDP.from_env("rlsuite_envs:rlsuite/Tiger-v0", gamma=0.95), method="sarsop", tol=1.0)
-    assert gap(plan).get_title(loc="left") == "rlsuite/Tiger-v0: 2 states, 3 actions, gamma 0.95"
+    assert gap(plan).get_title(loc="left") == "rlsuite/Tiger-v0, gamma 0.95"

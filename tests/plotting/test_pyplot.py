@@ -19,7 +19,17 @@ from rlsuite.errors import CallError, ParameterError
 from rlsuite.planning import simulate_beliefs, solve
 from rlsuite.plotting.figure import write
 
-NO_FIGURES = {"save", "figures", "plan_figures", "solution_figures", "Palette", "AxesKeywords", "ColourKeywords"}
+NO_FIGURES = {
+    "style_axes",
+    "value_maps",
+    "save",
+    "figures",
+    "plan_figures",
+    "solution_figures",
+    "Palette",
+    "AxesKeywords",
+    "ColourKeywords",
+}
 
 
 @pytest.fixture
@@ -30,6 +40,7 @@ def drawings(results_of, tiger, doors, casino):
     episodes = simulate_beliefs(tiger(), lambda belief: 0, steps=5, seed=1, keep_beliefs=True)
     drawn = {name: (draw, results_of()) for name, draw in plotting.figures().items()}
     drawn |= {
+        "mean_curves": (plotting.mean_curves, {"a": [[1.0, 2.0], [2.0, 4.0]]}),
         "value_map": (plotting.value_map, "FrozenLake-v1", lake),
         "state_values": (plotting.state_values, lake),
         "convergence": (plotting.convergence, lake),
@@ -71,7 +82,19 @@ def test_every_figure_is_pyplots_and_takes_its_keywords(drawings, tmp_path):
 
 def test_signatures_show_the_keywords():
     taken = inspect.signature(plotting.regret).parameters
-    assert list(taken) == ["results", "palette", "ax", "figsize", "title", "xlabel", "ylabel", "xlim", "ylim"]
+    assert list(taken) == [
+        "results",
+        "palette",
+        "ax",
+        "figsize",
+        "title",
+        "xlabel",
+        "ylabel",
+        "xlim",
+        "ylim",
+        "xscale",
+        "yscale",
+    ]
     assert taken["ax"].annotation == "Axes | None"
     assert {"vmin", "vmax", "cmap"} <= inspect.signature(plotting.value_map).parameters.keys()
 
@@ -155,3 +178,14 @@ def test_a_notebook_shows_figures(tmp_path):
         path.write_bytes(base64.b64decode(picture))
         with Image.open(path) as image:
             assert len(np.unique(np.asarray(image.convert("RGB")).reshape(-1, 3), axis=0)) > 50
+
+
+def test_axes_of_ones_own_get_the_style(caption_of):
+    left, right = plt.subplots(1, 2, layout="constrained")[1]
+    left.plot([1, 2], label="a")
+    right.plot([2, 1], label="b")
+    left.set_ylabel("mine")
+    assert plotting.style_axes(["One run."], ax=left, title="A", xlabel="days", xlim=(0, 1)) is left
+    assert plotting.style_axes() is right  # the current axes
+    assert (caption_of(left), left.get_title(loc="left"), left.get_ylabel()) == ("One run.", "A", "mine")
+    assert left.get_legend().get_window_extent().y0 >= left.get_window_extent().y1

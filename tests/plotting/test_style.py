@@ -1,4 +1,4 @@
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -8,7 +8,8 @@ from matplotlib.colors import to_rgb
 
 from rlsuite.plotting import Palette
 
-AGENTS = ["DeterministicQLearning", "QLearning", "SampleAverage", "Sarsa"]
+AGENTS = ["QLearning", "Sarsa", "ExpectedSarsa", "DoubleQLearning", "SarsaLambda", "DeterministicQLearning"]
+AGENTS += ["SampleAverage", "DynaQ", "TD"]
 
 
 def test_our_agents_keep_their_looks_in_any_company():
@@ -23,16 +24,19 @@ def test_order_does_not_matter():
     assert len(looks) == 1
 
 
-@given(st.sets(st.text(max_size=8), min_size=1, max_size=36))
-def test_up_to_36_agents_are_told_apart(labels):
+@given(st.sets(st.text(max_size=8), min_size=1, max_size=72))
+def test_up_to_72_agents_are_told_apart(labels):
     palette = Palette(labels)
     assert len({palette[label] for label in labels}) == len(labels)
 
 
-@given(st.sets(st.text(max_size=8), min_size=1, max_size=6))
-def test_up_to_six_agents_differ_in_colour_and_in_line_style(labels):
+@given(st.sets(st.text(max_size=8), min_size=1, max_size=12))
+def test_up_to_twelve_agents_differ_in_colour_and_in_line_style_or_grey(labels):
     looks = [Palette(labels)[label] for label in labels]
-    assert len({look.colour for look in looks}) == len({look.line for look in looks}) == len(labels)
+    assert len({look.colour for look in looks}) == len(labels)
+    grey = {look: np.array(to_rgb(look.colour)) @ [0.299, 0.587, 0.114] for look in looks}
+    for one, other in combinations(looks, 2):
+        assert one.line != other.line or abs(grey[one] - grey[other]) > 0.2
 
 
 def test_colours_differ_for_the_colour_blind():
@@ -42,11 +46,11 @@ def test_colours_differ_for_the_colour_blind():
         [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
         [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
     ]
-    labels = [str(number) for number in range(6)]
+    labels = [str(number) for number in range(12)]
     colours = np.array([to_rgb(Palette(labels)[label].colour) for label in labels])
     for matrix in matrices:
         seen = np.clip(colours @ np.array(matrix).T, 0, 1)
-        for first in range(6):
+        for first in range(12):
             for second in range(first):
                 assert np.abs(seen[first] - seen[second]).max() > 0.1
 

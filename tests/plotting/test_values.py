@@ -1,12 +1,13 @@
 import gymnasium
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 from matplotlib.collections import PathCollection
 from matplotlib.quiver import Quiver
 
 import rlsuite as rl
 from rlsuite.errors import EnvironmentNotFound, NotLearned, ParameterError, UnsuitableEnvironment
-from rlsuite.plotting import value_map
+from rlsuite.plotting import value_map, value_maps
 from rlsuite.rendering import GridLayout
 from rlsuite.rendering.colours import PAPER, UNKNOWN, VIRIDIS, WALL
 from rlsuite.rendering.painting import MARK_COLOURS
@@ -286,3 +287,30 @@ def test_a_constant_table_is_drawn_without_a_warning(grid_goal, q, caption_of):
     ax = value_map(grid_goal, q=q)
     assert ax.child_axes == []
     assert caption_of(ax).startswith(("No state has a value to show.", "The value is 7 everywhere."))
+
+
+def test_maps_side_by_side_share_one_scale_and_one_bar():
+    env = gymnasium.make("FrozenLake-v1")
+    plan = rl.solve(rl.MDP.from_env(env, gamma=0.9))
+    learned = rl.QLearning(gamma=0.9, exploration=rl.EpsilonGreedy(0.9)).learn(env, steps=3_000, seed=1)
+    maps = value_maps(env, {"optimal": plan, "learned": learned, "half": plan.value / 2})
+    assert list(maps) == ["optimal", "learned", "half"]
+    assert [ax.get_title(loc="left") for ax in maps.values()] == list(maps)
+    figure = maps["half"].figure
+    (bar,) = set(figure.axes) - set(maps.values())
+    every = [*plan.value[plan.policy >= 0], *learned.q_.max(axis=1)[plan.policy >= 0], *plan.value / 2]
+    assert bar.get_ylim()[1] == pytest.approx(max(every))
+    assert figure._suptitle.get_text() == "FrozenLake-v1"
+    alone = value_map(env, plan.value / 2, vmin=bar.get_ylim()[0], vmax=bar.get_ylim()[1])
+    np.testing.assert_array_equal(maps["half"].images[0].get_array(), alone.images[0].get_array())
+    assert value_maps(env, {"a": plan}, title="A lake", vmin=0, vmax=2)["a"].figure._suptitle.get_text() == "A lake"
+    for values, look, complaint in (([plan], {}, "a dict"), ({}, {}, "a dict"), ({"a": plan}, {"ax": alone}, "ax=ax")):
+        with pytest.raises(ParameterError, match=complaint):
+            value_maps(env, values, **look)
+
+
+def test_no_number_is_too_small_to_be_read():
+    for side in range(4, 40):
+        ax = value_map(GridLayout.row_major(side, side), np.linspace(0, 999.9, side * side), title="mine")
+        assert min(text.get_fontsize() for text in ax.texts) >= 8
+        plt.close()
