@@ -25,7 +25,7 @@ HEADER = ("format", "agent", "seed", "first_observation", "first_action", "gener
 """Entries of the JSON object ``header``."""
 RUN = "run"
 """One more, of a file with a run; version 0.1 wrote none."""
-ROOM = {"scores"}
+ROOM = {"scores", "stale"}
 """Fields of a memory that are not needed between two steps."""
 FITTED = {"features"}
 """Fields of a memory that do not change while it learns."""
