@@ -14,6 +14,7 @@ from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.agents import rule_parameters
 from rlsuite.agents.storage import EPISODE, RUN, fill, fill_run, ids_of_file, save, whole
 from rlsuite.core.aliases import Env, Observation, Own, Space
 from rlsuite.core.checks import fraction, positive_number, row_of_id
@@ -56,7 +57,8 @@ class Agent(Described):
         learns from one transition `t` (see `rlsuite.Transition`) and chooses the next action, which is ignored when
         the episode is over.
 
-    Derive from `TabularAgent`, whose memory is `ActionValues`, or from this class and give `init_memory` too.
+    Derive from `TabularAgent`, whose memory is `ActionValues`, or from this class and give `init_memory` too. A field
+    of the class that is declared as `rlsuite.Parameter` is a parameter that the rule finds in ``memory.parameters``.
 
     Parameters
     ----------
@@ -82,11 +84,15 @@ class Agent(Described):
     expected_rewards: ClassVar[tuple[float | str, float | str] | None] = None
     """Least and largest reward that the rule is made for: numbers, or names of parameters; None if any will do."""
 
+    rule_parameters: ClassVar[dict[str, type]] = {}
+    """Parameters that the rule finds in ``memory.parameters``, and their types; see `rlsuite.Parameter`."""
+
     gamma: float = 0.99
 
     def __init_subclass__(cls) -> None:
-        """Take a memory that is made by `remember`, as `init_memory` was called in version 0.1."""
+        """Find the declared parameters; take a memory made by `remember`, as version 0.1 called `init_memory`."""
         super().__init_subclass__()
+        type.__setattr__(cls, "rule_parameters", rule_parameters.declare(cls))
         if "remember" in vars(cls) and "init_memory" not in vars(cls):
             warnings.warn(
                 f"{cls.__name__}.remember(legal, legality) is called init_memory since rlsuite 0.2, and a later "
@@ -100,6 +106,7 @@ class Agent(Described):
 
     def __post_init__(self) -> None:
         self.gamma = fraction("gamma", self.gamma)
+        rule_parameters.check(self)
         self._run: Run | None = None
         self._before: Before | None = None
         self._loaded: KeptRun | None = None  # the run of the file that the agent was read from, until it goes on
@@ -295,30 +302,25 @@ class Agent(Described):
         memory, run_state = run.learner.memory, run.learner.run_state
         if self._before is not None and self._before.run_state is run_state:
             self._before.begin_call()
-        else:
-            new_memory = None if has_learned else lambda: self.init_memory(memory.legal, memory.legality)
-            self._before = Before(memory, run_state, new_memory)
-        return self._before
+            return self._before
+        new = None if has_learned else lambda: self.init_memory(memory.legal, memory.legality)
+        self._before = before = Before(memory, run_state, new)
+        return before
 
     def first_run(
         self, env: str | Env, seed: int, loop: LoopChoice, optima: Optima | None, budget: Budget
     ) -> Run | None:
-        """Begin one of many runs that differ in their seeds alone; None if this agent has another `learn`.
-
-        Part of `rlsuite.train`, which gives an agent and an environment for nothing else.
-        """
+        """Begin one of the runs of `rlsuite.train`, which differ in seeds alone; None if it has another `learn`."""
         if type(self).learn is not Agent.learn:
             return None
         return self._start(env, seed, budget.first_loop(loop), optima, budget.patience(loop))
 
     def _keeping(self, save_to: str | PathLike[str] | None, save_every: float | None) -> Keeping | None:
         """Check where and how often the run is to be kept."""
-        if save_to is None:
-            if save_every is not None:
-                raise errors.ParameterError(f"{save_every=} is the time between two saves: give save_to= as well")
-            return None
+        if save_to is None and save_every is not None:
+            raise errors.ParameterError(f"{save_every=} is the time between two saves: give save_to= as well")
         seconds = 60.0 if save_every is None else positive_number("save_every", save_every)
-        return Keeping(lambda: save(self, save_to, compress=False), seconds)
+        return None if save_to is None else Keeping(lambda: save(self, save_to, compress=False), seconds)
 
     def _go_on_or_start(
         self, env: str | Env, seed: int | None, loop: LoopChoice, optima: Optima | None, patience: float
