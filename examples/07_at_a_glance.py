@@ -27,6 +27,6 @@ for window in (1, 2, 3):
 
 figure = Figure(figsize=(12.5, 5.4), layout="constrained")
 left, right = figure.subplots(1, 2, width_ratios=[1, 1.1])
-plotting.value_map(rooms, q=solution.q, ax=left).set_title("Four rooms: optimal values and actions", loc="left")
-plotting.evaluation(results, ax=right)
+plotting.value_map(rooms, solution, ax=left, title="Four rooms: optimal values and actions")
+plotting.evaluation(results, ax=right, title="Tiger")
 plotting.save(figure, (sys.argv[1:] or ["07_at_a_glance.png"])[0])

@@ -229,7 +229,11 @@ def count_along(ax: "Axes") -> None:
 
 
 def write_caption(ax: "Axes", sentences: list[str]) -> None:
-    """Write sentences below the axes, wrapped to about their width."""
+    """Write sentences below the axes, wrapped to about their width, instead of those that are there."""
+    if not sentences:
+        return
+    for former in [text for text in ax.texts if text.get_gid() == CAPTION_ID]:
+        former.remove()
     # A letter of 8 points is about 4.2 wide.
     letters = max(60, int(_width(ax) / 4.2))
     caption = ax.annotate(
