@@ -388,9 +388,11 @@ def save(figure: "Axes | Figure", path: str | os.PathLike[str]) -> Path:
     check_format(target.suffix)
     whole = figure.get_figure(root=True) if isinstance(figure, Axes) else figure
     assert whole is not None
+    smaller = {"pil_kwargs": {"optimize": True}} if target.suffix.lower() == ".png" else {}
     with replacing(target) as unfinished, matplotlib.rc_context({"svg.hashsalt": "rlsuite"}):
         metadata = _WITHOUT_DATE[target.suffix.lower()]
-        whole.savefig(unfinished, metadata=metadata, dpi=max(whole.dpi, DOTS), bbox_inches="tight", pad_inches=0.1)
+        dots = max(whole.dpi, DOTS)
+        whole.savefig(unfinished, metadata=metadata, dpi=dots, bbox_inches="tight", pad_inches=0.1, **smaller)
     return target
 
 
