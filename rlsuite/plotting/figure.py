@@ -388,7 +388,7 @@ def save(figure: "Axes | Figure", path: str | os.PathLike[str]) -> Path:
     check_format(target.suffix)
     whole = figure.get_figure(root=True) if isinstance(figure, Axes) else figure
     assert whole is not None
-    smaller = {"pil_kwargs": {"optimize": True}} if target.suffix.lower() == ".png" else {}
+    smaller: Any = {"pil_kwargs": {"optimize": True}} if target.suffix.lower() == ".png" else {}
     with replacing(target) as unfinished, matplotlib.rc_context({"svg.hashsalt": "rlsuite"}):
         metadata = _WITHOUT_DATE[target.suffix.lower()]
         dots = max(whole.dpi, DOTS)
