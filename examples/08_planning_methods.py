@@ -23,8 +23,7 @@ for method in METHODS:
     rl.solve(mdp, method)  # the first call loads the compiled code
     solutions[method.replace("_", " ")] = rl.solve(mdp, method)
 
-figure = plt.figure(figsize=(13, 4.8), layout="constrained")
-left, right = figure.subplots(1, 2)
+figure, (left, right) = plt.subplots(1, 2, figsize=(13, 4.8), layout="constrained")
 plotting.convergence(solutions, tol=1e-6, ax=left)
 plotting.convergence(solutions, tol=1e-6, against="seconds", ax=right)
 plotting.save(figure, (sys.argv[1:] or ["08_planning_methods.png"])[0])

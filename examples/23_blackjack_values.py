@@ -15,8 +15,7 @@ from rlsuite.rendering import GridLayout
 from rlsuite_envs.blackjack import HANDS, HIT, STICK, observation_of
 
 policy = [STICK if hand.total >= 20 else HIT for hand in HANDS] + [STICK]
-figure = plt.figure(figsize=(12, 12), layout="constrained")
-panels = figure.subplots(2, 2)
+figure, panels = plt.subplots(2, 2, figsize=(12, 12), layout="constrained")
 for column, episodes in enumerate((10_000, 500_000)):
     agent = rl.FirstVisitMonteCarlo(gamma=1.0, policy_to_follow=policy)
     agent.learn("rlsuite_envs:rlsuite/Blackjack-v0", episodes=episodes, seed=7)

@@ -28,8 +28,7 @@ for epsilon, label in ((0.0, "greedy"), (0.01, "epsilon 0.01"), (0.1, "epsilon 0
         counts.append(agent.visits_[best].sum())
     samples["reward"][label] = np.diff(sums) / BANDITS
     samples["optimal"][label] = 100 * np.diff(counts) / BANDITS
-figure = plt.figure(figsize=(7.5, 7.5), layout="constrained")
-reward, optimal = figure.subplots(2, 1)
+figure, (reward, optimal) = plt.subplots(2, 1, figsize=(7.5, 7.5), layout="constrained")
 look = {"notes": [f"Mean over {BANDITS:,} bandits."], "xlabel": "pulls"}
 plotting.mean_curves(samples["reward"], title="Ten-armed testbed", ylabel="average reward", ax=reward, **look)
 plotting.mean_curves(samples["optimal"], ylabel="optimal pulls in percent", ylim=(0, 100), ax=optimal, **look)

@@ -23,16 +23,14 @@ onward = np.zeros((1002, 1002))
 np.add.at(onward, (np.repeat(np.arange(1002), np.diff(model.indptr)), model.next_state), model.probability)
 visits = np.linalg.solve(np.eye(1000) - onward[1:-1, 1:-1].T, np.eye(1000)[499])
 
-figure = plt.figure(figsize=(12, 4.6), layout="constrained")
-left, right = figure.subplots(1, 2)
+figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
 groups = rl.VectorObservation(walk, np.vstack([np.zeros(10), np.repeat(np.eye(10), 100, axis=0), np.zeros(10)]))
-values = {"true value": truth}
+values, samples = {"true value": truth}, {}
 for kind, rate in ((GradientMonteCarlo, 2e-4), (SemiGradientTD, 2e-3)):
     agent = kind(gamma=1.0, learning_rate=rate).learn(groups, episodes=10_000, seed=7)
     values[kind.__name__] = agent.value(groups.vectors)[states]
 look = {"x": states, "title": "10 groups of 100 states, 10,000 episodes", "xlabel": "state", "ylabel": "value"}
 plotting.mean_curves(values, ax=left, **look)
-samples = {}
 for n_tilings in (1, 50):
     tiles = TileCoding(n_tilings=n_tilings, bins=5, low=1.0, high=1001.0).fit([[1.0]])
     env = rl.VectorObservation(walk, tiles.transform(np.arange(1002)[:, None]).toarray())

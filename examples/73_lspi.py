@@ -19,8 +19,7 @@ from rlsuite import plotting
 from rlsuite.approximation import LSPI, Batch, RadialBasis, episode_of
 
 warnings.simplefilter("ignore", rl.errors.ConvergenceWarning)  # from few episodes LSPI may not converge
-figure = plt.figure(figsize=(12, 4.6), layout="constrained")
-left, right = figure.subplots(1, 2)
+figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
 chain = gymnasium.make("rlsuite/TwoWayChain-v0", n=50, rewarded=[9, 40])
 best = rl.solve(chain.unwrapped.model)
 agent = LSPI(RadialBasis(np.linspace(0, 49, 10)[:, None], width=4.0), gamma=0.9)
@@ -30,18 +29,17 @@ lines = {
     for number, action in enumerate(("left", "right"))
     for name, table in (("optimum", best.q), ("LSPI", learned))
 }
-look = {"x": np.arange(50), "xlabel": "state", "ylabel": "action value", "ax": left}
-plotting.mean_curves(lines, title="Chain of 50 states, 10,000 random steps", **look)
+look = {"title": "Chain of 50 states, 10,000 random steps", "xlabel": "state", "ylabel": "action value"}
+plotting.mean_curves(lines, x=range(50), ax=left, **look)
 
 pendulum = gymnasium.make("rlsuite/InvertedPendulum-v0")
 centres = np.array([(angle, speed) for angle in (-np.pi / 4, 0, np.pi / 4) for speed in (-1, 0, 1)])
 features = FunctionTransformer(lambda x: np.c_[np.ones(len(x)), np.exp(-((x[:, None] - centres) ** 2).sum(axis=2) / 2)])
-lengths = np.zeros((5, 3))
 for i, episodes in enumerate((50, 200, 800)):
     for seed in range(5):
         agent = LSPI(features, gamma=0.95, iterations=20).learn(Batch.collect(pendulum, episodes=episodes, seed=seed))
-        lengths[seed, i] = episode_of(pendulum, agent.act, seed=100 + seed, max_steps=1_000).length
-right.plot(range(3), lengths.T, "o", color="#0072b2", alpha=0.6)
+        length = episode_of(pendulum, agent.act, seed=100 + seed, max_steps=1_000).length
+        right.plot(i, length, "o", color="#0072b2", alpha=0.6)
 look = {"xlabel": "random episodes learned from", "ylabel": "steps balanced (at most 1000)", "yscale": "log"}
 plotting.style_axes(["Points: n = 5 seeds each, one episode each."], ax=right, title="Inverted pendulum", **look)
 right.set_xticks(range(3), ["50", "200", "800"])

@@ -16,8 +16,7 @@ from rlsuite.approximation import Batch, FittedQ, episode_of
 
 car = gymnasium.make("rlsuite/CarOnTheHill-v0")
 batch = Batch.collect(car, episodes=100, seed=0)
-figure = plt.figure(figsize=(12, 4.8), layout="constrained")
-left, right = figure.subplots(1, 2)
+figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained")
 
 agent = FittedQ(ExtraTreesRegressor(n_estimators=10), gamma=0.95, iterations=1)
 returns = []

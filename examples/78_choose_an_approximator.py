@@ -25,8 +25,7 @@ candidates = {name: FittedQ(regressor, gamma=0.95, iterations=10) for name, regr
 settings = {"training_seeds": range(3), "report_seeds": range(100, 104), "cv": 3, "report_episodes": 2}
 choice = choose_approximator(candidates, "CartPole-v1", episodes=60, max_steps=200, **settings)
 
-figure = plt.figure(figsize=(12.0, 4.8), layout="constrained")
-left, right = figure.subplots(1, 2)
+figure, (left, right) = plt.subplots(1, 2, figsize=(12.0, 4.8), layout="constrained")
 for row, errors in enumerate(choice.errors.mean(axis=2)):
     left.plot(errors, [row] * errors.size, "o", color="#0072b2", alpha=0.6)
     left.text(errors.max() + 0.1, row, choice.verdict(choice.names[row]), va="center")

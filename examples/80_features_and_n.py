@@ -17,9 +17,8 @@ import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite import plotting
 from rlsuite.approximation import FourierBasis, GradientMonteCarlo, Polynomial, SemiGradientNStepSarsa, TileCoding
 
-figure = plt.figure(figsize=(12, 4.8), layout="constrained")
-left, right = figure.subplots(1, 2)
-samples = {}
+figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained")
+samples, studies = {}, {}
 walk = gymnasium.make("rlsuite/RandomWalk-v0", n=1000, reach=100, mover="chance", left_reward=-1)
 truth = rl.solve(walk.unwrapped.model, method="stochastic_shortest_path").value[1:-1]
 place = np.clip(np.arange(1002.0)[:, None] / 1000, 0.001, 1.0)
@@ -36,12 +35,11 @@ look = {"x": np.arange(11) * 500, "xlabel": "episodes", "ylabel": "root mean squ
 plotting.mean_curves(samples, title="Random walk of 1000 states, Monte Carlo", ax=left, **look)
 car, tiles = gymnasium.make("MountainCar-v0", max_episode_steps=10_000), TileCoding(n_tilings=8, bins=8)
 rates = {1: (0.6, 1.0, 1.4), 2: (0.5, 0.8, 1.1), 4: (0.3, 0.5, 0.8), 8: (0.2, 0.3, 0.5)}
-samples = {}
 for n, alphas in rates.items():
     settings = [{"n": n, "learning_rate": a / 8, "exploration": rl.EpsilonGreedy(0.0), "gamma": 1.0} for a in alphas]
     agents = [[SemiGradientNStepSarsa(features=tiles, **setting) for _ in range(24)] for setting in settings]
     runs = [[x.learn(car, episodes=50, seed=i).episodes_["length"] for i, x in enumerate(row)] for row in agents]
-    samples[f"n = {n}"] = alphas, np.mean(runs, axis=2).T
+    studies[f"n = {n}"] = alphas, np.mean(runs, axis=2).T
 look = {"xlabel": "step size x 8", "ylabel": "steps, mean of 50 episodes", "ylim": (210, 300)}
-plotting.mean_curves(samples, title="Mountain car", ax=right, **look)
+plotting.mean_curves(studies, title="Mountain car", ax=right, **look)
 plotting.save(figure, (sys.argv[1:] or ["80_features_and_n.png"])[0])

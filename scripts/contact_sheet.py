@@ -36,5 +36,5 @@ def sheet(paths: list[Path]) -> Image.Image:
 if __name__ == "__main__":
     folder, target = map(Path, sys.argv[1:])
     figures = sorted(path for path in folder.glob("[0-9]*.png"))
-    sheet(figures).quantize(64).save(target, optimize=True)
+    sheet(figures).quantize(256, dither=Image.Dither.NONE).save(target, optimize=True)
     print(target)
