@@ -33,6 +33,6 @@ chasm = gymnasium.make("rlsuite/GridWorld-v0", map=["S.....", "..XX..", "..XX.G"
 
 figure = Figure(figsize=(11, 5.2), layout="constrained")
 left, right = figure.subplots(1, 2)
-plotting.value_map(board, rl.solve(knight), ax=left).set_title("a knight", loc="left")
-plotting.value_map(chasm, q=rl.solve(chasm.unwrapped.model).q, ax=right).set_title("a chasm", loc="left")
+plotting.value_map(board, rl.solve(knight), ax=left, title="A knight")
+plotting.value_map(chasm, q=rl.solve(chasm.unwrapped.model).q, ax=right, title="A chasm")
 plotting.save(figure, (sys.argv[1:] or ["04_your_own_environment.png"])[0])

@@ -25,8 +25,8 @@ for window in (1, 2, 3):
     label = f"remembers {window} step{'s' * (window > 1)}"
     results.append(rl.train(learner, tiger, steps=500_000, seeds=30, workers=2, evaluate_every=25_000, label=label))
 
-figure = Figure(figsize=(12.5, 5.4), layout="constrained")
+figure = Figure(figsize=(11.5, 5.0), layout="constrained")
 left, right = figure.subplots(1, 2, width_ratios=[1, 1.1])
-plotting.value_map(rooms, q=solution.q, ax=left).set_title("Four rooms: optimal values and actions", loc="left")
-plotting.evaluation(results, ax=right)
+plotting.value_map(rooms, solution, ax=left, title="Four rooms: optimal values and actions")
+plotting.evaluation(results, ax=right, title="Tiger")
 plotting.save(figure, (sys.argv[1:] or ["07_at_a_glance.png"])[0])

@@ -7,7 +7,7 @@ can be compared. Run as ``python examples/08_planning_methods.py [figure.png]``.
 import sys
 
 import gymnasium
-from matplotlib.figure import Figure
+from matplotlib import pyplot as plt
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
@@ -23,8 +23,7 @@ for method in METHODS:
     rl.solve(mdp, method)  # the first call loads the compiled code
     solutions[method.replace("_", " ")] = rl.solve(mdp, method)
 
-figure = Figure(figsize=(14, 5), layout="constrained")
-left, right = figure.subplots(1, 2)
+figure, (left, right) = plt.subplots(1, 2, figsize=(13, 4.8), layout="constrained")
 plotting.convergence(solutions, tol=1e-6, ax=left)
 plotting.convergence(solutions, tol=1e-6, against="seconds", ax=right)
 plotting.save(figure, (sys.argv[1:] or ["08_planning_methods.png"])[0])

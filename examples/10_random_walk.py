@@ -8,7 +8,6 @@ import sys
 
 import gymnasium
 import numpy as np
-from matplotlib.figure import Figure
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
@@ -27,17 +26,17 @@ def error_after_each_episode(agent, seed):
     return errors
 
 
-ax = Figure(figsize=(8, 5), dpi=150, layout="constrained").subplots()
 families = {
-    "TD(0)": (rl.TD, "#0072b2", (0.05, 0.1, 0.15)),
-    "Monte Carlo": (rl.EveryVisitMonteCarlo, "#d55e00", (0.01, 0.02, 0.03, 0.04)),
+    "TD(0)": (rl.TD, (0.05, 0.1, 0.15)),
+    "Monte Carlo": (rl.EveryVisitMonteCarlo, (0.01, 0.02, 0.03, 0.04)),
 }
-for name, (kind, colour, rates) in families.items():
-    for rate, style in zip(rates, ("-", "--", "-.", ":"), strict=False):
-        agents = (kind(gamma=1.0, learning_rate=rate, initial_value=0.5) for _ in range(25))
-        errors = [error_after_each_episode(agent, seed) for seed, agent in enumerate(agents)]
-        ax.plot(range(1, 101), np.mean(errors, axis=0), style, color=colour, label=f"{name}, step size {rate}")
-ax.set(xlabel="episodes", ylabel="RMS error over the states, mean of 25 runs", ylim=(0, None))
-ax.set_title("Random walk of five states: TD(0) and constant-step-size Monte Carlo")
-ax.legend(fontsize="small")
+samples = {
+    f"{name}, step size {rate}": [
+        error_after_each_episode(kind(gamma=1.0, learning_rate=rate, initial_value=0.5), seed) for seed in range(25)
+    ]
+    for name, (kind, rates) in families.items()
+    for rate in rates
+}
+look = {"xlabel": "episodes", "ylabel": "RMS error over the states", "ylim": (0, None), "figsize": (7.5, 4.4)}
+ax = plotting.mean_curves(samples, title="Random walk of five states", **look)
 plotting.save(ax, (sys.argv[1:] or ["10_random_walk.png"])[0])

@@ -8,7 +8,6 @@ import sys
 
 import gymnasium
 import numpy as np
-from matplotlib.figure import Figure
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
@@ -27,11 +26,10 @@ def error_after_each_episode(agent, seed):
     return errors
 
 
-ax = Figure(figsize=(8, 5), dpi=150, layout="constrained").subplots()
-for kind, colour, style in ((rl.BatchMonteCarlo, "#d55e00", "--"), (rl.BatchTD, "#0072b2", "-")):
-    errors = [error_after_each_episode(kind(gamma=1.0, initial_value=0.5), seed) for seed in range(50)]
-    ax.plot(range(1, 101), np.mean(errors, axis=0), style, color=colour, label=kind.__name__)
-ax.set(xlabel="episodes", ylabel="RMS error over the states, mean of 50 runs", ylim=(0, 0.25))
-ax.set_title("Random walk of five states, batch learning")
-ax.legend()
+samples = {
+    kind.__name__: [error_after_each_episode(kind(gamma=1.0, initial_value=0.5), seed) for seed in range(50)]
+    for kind in (rl.BatchMonteCarlo, rl.BatchTD)
+}
+look = {"xlabel": "episodes", "ylabel": "RMS error over the states", "ylim": (0, 0.25)}
+ax = plotting.mean_curves(samples, title="Random walk of five states, batch learning", **look)
 plotting.save(ax, (sys.argv[1:] or ["11_batch.png"])[0])

@@ -4,12 +4,11 @@ As good as the off-line lambda-return at small step sizes, less stable at large 
 ``python examples/14_td_lambda.py [figure.png]``.
 """
 
+import copy
 import sys
 
 import gymnasium
-import matplotlib
 import numpy as np
-from matplotlib.figure import Figure
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
@@ -29,16 +28,13 @@ def mean_error(agent, seed):
     return np.mean(errors)
 
 
-ax = Figure(figsize=(8, 5), dpi=150, layout="constrained").subplots()
-colours = matplotlib.colormaps["plasma"](np.linspace(0, 0.9, len(largest_rate)))
-for colour, (value, largest) in zip(colours, largest_rate.items(), strict=True):
+samples = {}
+for value, largest in largest_rate.items():
     rates = np.linspace(0, largest, 12)[1:]
-    errors = [
-        [mean_error(rl.TDLambda(gamma=1.0, lambda_=value, learning_rate=float(rate)), seed) for seed in range(10)]
-        for rate in rates
-    ]
-    ax.plot(rates, np.mean(errors, axis=1), ".-", color=colour, label=f"lambda = {value}")
-ax.set(xlabel="step size", ylabel="RMS error, first 10 episodes, mean of 10 runs", ylim=(0.22, 0.56))
-ax.set_title("Random walk of nineteen states: TD(lambda), accumulating traces")
-ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    agents = [rl.TDLambda(gamma=1.0, lambda_=value, learning_rate=float(rate)) for rate in rates]
+    errors = [[mean_error(copy.copy(agent), seed) for agent in agents] for seed in range(10)]
+    samples[f"lambda = {value}"] = rates, errors
+look = {"xlabel": "step size", "ylabel": "RMS error over the states", "ylim": (0.22, 0.56), "figsize": (7.5, 4.4)}
+title = "Random walk of nineteen states: TD(lambda), accumulating traces"
+ax = plotting.mean_curves(samples, notes=["Error: mean of the first 10 episodes."], title=title, **look)
 plotting.save(ax, (sys.argv[1:] or ["14_td_lambda.png"])[0])

@@ -15,6 +15,5 @@ results = [
     rl.train(agent, "CliffWalking-v1", episodes=500, seeds=100, workers=2, record_every=500, regret=False)
     for agent in agents
 ]
-axes = plotting.episode_return(results, smooth=10)
-axes.set_ylim(-100, 0)
-plotting.save(axes, (sys.argv[1:] or ["20_cliff.png"])[0])
+ax = plotting.episode_return(results, smooth=10, ylim=(-100, 0))
+plotting.save(ax, (sys.argv[1:] or ["20_cliff.png"])[0])

@@ -7,7 +7,6 @@ Thirty seeds. The greedy policy found takes 15 steps, the fewest possible; with 
 import sys
 
 import numpy as np
-from matplotlib.figure import Figure
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
@@ -18,12 +17,9 @@ runs = rl.train(agent, "rlsuite/WindyGrid-v0", steps=8_000, seeds=30, record_eve
 steps = np.arange(8_001)
 finished = [np.searchsorted(np.cumsum(run.episode_length), steps, side="right") for run in runs.records]
 
-axes = Figure(figsize=(6.4, 4.4), layout="constrained").add_subplot()
-for episodes in finished:
-    axes.plot(steps, episodes, color="#0072b2", alpha=0.15, linewidth=0.7)
-mean = np.mean(finished, axis=0)
-axes.plot(steps, mean, color="#0072b2", label="Sarsa, mean of 30 seeds (thin: each seed)")
-axes.plot(steps, mean[-1] + (steps - 8_000) / 17.048, "k--", label="slope of the best policy that explores as much")
-axes.set(title="WindyGrid-v0", xlabel="time steps", ylabel="episodes finished", xlim=(0, 8_000), ylim=(0, None))
-axes.legend(frameon=False)
-plotting.save(axes, (sys.argv[1:] or ["21_windy_grid.png"])[0])
+look = {"x": steps, "xlabel": "environment steps", "ylabel": "episodes finished", "xlim": (0, 8_000), "ylim": (0, None)}
+ax = plotting.mean_curves({"Sarsa": finished}, of="seeds", title="WindyGrid-v0", figsize=(6.4, 4.4), **look)
+slope = np.mean(finished, axis=0)[-1] + (steps - 8_000) / 17.048
+ax.plot(steps, slope, "k--", label="slope of the best policy that explores as much")
+plotting.style_axes(ax=ax)
+plotting.save(ax, (sys.argv[1:] or ["21_windy_grid.png"])[0])

@@ -7,7 +7,6 @@ A hundred runs; the true value is computed by the planner. Run as ``python examp
 import sys
 
 import numpy as np
-from matplotlib.figure import Figure
 
 import rlsuite as rl
 from rlsuite import plotting
@@ -36,10 +35,11 @@ G, rho = (
     for noted in (rewards, ratios)
 )
 played = np.arange(1, GAMES + 1)
-axes = Figure(figsize=(6.4, 4.2), layout="constrained").add_subplot()
-for label, weight in (("ordinary", played), ("weighted", np.maximum(rho.cumsum(axis=1), 1e-9))):
-    estimate = (rho * G).cumsum(axis=1) / weight
-    axes.semilogx(played, ((estimate - truth) ** 2).mean(axis=0), label=f"{label} importance sampling")
-axes.set(title="blackjack, one hand", xlabel="games", ylabel=f"mean square error, {RUNS} runs", ylim=(0, 5))
-axes.legend(frameon=False)
-plotting.save(axes, (sys.argv[1:] or ["25_off_policy.png"])[0])
+shown = np.unique(np.geomspace(1, GAMES, 200).astype(int)) - 1
+samples = {
+    f"{label} importance sampling": (played[shown], (((rho * G).cumsum(axis=1) / weight - truth) ** 2)[:, shown])
+    for label, weight in (("ordinary", played), ("weighted", np.maximum(rho.cumsum(axis=1), 1e-9)))
+}
+look = {"xscale": "log", "xlabel": "games", "ylabel": "square error", "xlim": (1, GAMES), "ylim": (0, 5)}
+ax = plotting.mean_curves(samples, title="Blackjack, one hand", **look)
+plotting.save(ax, (sys.argv[1:] or ["25_off_policy.png"])[0])

@@ -7,7 +7,6 @@ The dashed line is exact (S&B2 section 10.3; the task is Dearden, Friedman & Rus
 import sys
 
 import numpy as np
-from matplotlib.figure import Figure
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
@@ -24,16 +23,20 @@ agents = {
     ),
 }
 times = np.unique(np.geomspace(100, 200_000, 40).astype(int))
-axes = Figure(figsize=(8, 5), layout="constrained").subplots()
+samples = {}
 for label, new in agents.items():
-    runs = []
+    samples[label] = []
     for seed in range(10):
         agent = new().learn(CHAIN, steps=int(times[0]), seed=seed)
-        runs.append([agent.learn(CHAIN, steps=int(more), record_every=200_000).gain_ for more in np.diff(times)])
-    mean, half = np.mean(runs, axis=0), 2.26 * np.std(runs, axis=0, ddof=1) / np.sqrt(10)
-    axes.plot(times[1:], mean, label=label)
-    axes.fill_between(times[1:], mean - half, mean + half, alpha=0.2)
-axes.axhline(exact, color="black", linestyle="--", label=f"best gain, {exact:.4f}")
-axes.set(xscale="log", xlabel="environment steps", ylabel="learned gain (95 % interval)", title="the chain")
-axes.legend()
-plotting.save(axes, (sys.argv[1:] or ["32_average_reward.png"])[0])
+        gains = [agent.learn(CHAIN, steps=int(more), record_every=200_000).gain_ for more in np.diff(times)]
+        samples[label].append(np.ravel(gains))
+look = {
+    "x": times[1:],
+    "xscale": "log",
+    "xlabel": "environment steps",
+    "ylabel": "learned gain",
+    "xlim": (100, 200_000),
+}
+best = {f"best gain, {exact:.4f}": exact}
+ax = plotting.mean_curves(samples, of="seeds", references=best, title="The chain", **look)
+plotting.save(ax, (sys.argv[1:] or ["32_average_reward.png"])[0])

@@ -8,23 +8,19 @@ import sys
 
 import gymnasium
 import numpy as np
-from matplotlib.figure import Figure
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite import plotting
 
 maze = gymnasium.make("rlsuite/GridWorld-v0", map="DynaMaze", max_episode_steps=1_000_000)
-axes = Figure(figsize=(7.5, 4.8), layout="constrained").subplots()
-looks = plotting.Palette(f"n = {n}" for n in (0, 5, 50))
+samples = {}
 for n in (0, 5, 50):
     agent = rl.DynaQ(n=n, gamma=0.95, learning_rate=0.1, exploration=rl.EpsilonGreedy(0.1))
     results = rl.train(agent, maze, episodes=50, seeds=30, workers=2, regret=False)
-    steps = np.stack([record.episode_length for record in results.records])
-    colour, line = looks[f"n = {n}"]
     label = "no planning: Q-learning" if n == 0 else f"n = {n} planned steps"
-    axes.plot(np.arange(2, 51), steps.mean(axis=0)[1:], label=label, color=colour, linestyle=line)
-axes.axhline(14, label="shortest way", color="black", linestyle="dashed", linewidth=1)
-axes.set(title="Dyna-Q in the Dyna maze, mean of 30 runs", xlabel="episodes", ylabel="steps per episode", ylim=(0, 800))
-axes.legend()
-plotting.save(axes, (sys.argv[1:] or ["40_dyna_maze.png"])[0])
+    samples[label] = np.stack([record.episode_length for record in results.records])[:, 1:]
+look = {"x": np.arange(2, 51), "xlabel": "episodes", "ylabel": "steps per episode", "ylim": (0, 800)}
+shortest = {"shortest way": 14.0}
+ax = plotting.mean_curves(samples, of="seeds", references=shortest, title="Dyna-Q in the Dyna maze", **look)
+plotting.save(ax, (sys.argv[1:] or ["40_dyna_maze.png"])[0])

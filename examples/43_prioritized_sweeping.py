@@ -7,7 +7,6 @@ only in planning; ten runs each. Run as ``python examples/43_prioritized_sweepin
 import sys
 
 import numpy as np
-from matplotlib.figure import Figure
 
 import rlsuite as rl
 from rlsuite import plotting
@@ -28,18 +27,19 @@ def updates(agent, model, way, seed):
 
 
 common = {"n": 5, "gamma": 0.95, "learning_rate": 1.0, "exploration": rl.RandomActions()}
-axes = Figure(figsize=(7.5, 4.8), layout="constrained").subplots()
-for label, make, look in (("Dyna-Q", rl.DynaQ, "s--"), ("prioritized sweeping", rl.PrioritizedSweeping, "o-")):
-    needed = {}
+samples, sizes = {}, []
+for label, make in (("Dyna-Q", rl.DynaQ), ("prioritized sweeping", rl.PrioritizedSweeping)):
+    sizes, needed = [], []
     for scale in (1, 2, 3, 4):
         fine = np.repeat(np.repeat(read_map("DynaMaze").symbols, scale, axis=0), scale, axis=1)
         fine[tuple(np.argwhere(fine == "S")[1:].T)] = "."  # one start, in a corner of the old one
         model = grid_world(["".join(row) for row in fine], gamma=0.95).model
         way = round(1 + np.log(rl.solve(model).value[model.start.argmax()]) / np.log(0.95))
-        needed[model.n_states] = np.mean([updates(make(**common), model, way, seed) for seed in range(10)])
-    axes.loglog(list(needed), list(needed.values()), look, label=label)
-axes.set(title="Dyna mazes, mean of 10 runs", xlabel="squares", ylabel="updates until the shortest way is found")
-axes.set_xticks(list(needed), [str(size) for size in needed])
-axes.minorticks_off()
-axes.legend()
-plotting.save(axes, (sys.argv[1:] or ["43_prioritized_sweeping.png"])[0])
+        sizes.append(model.n_states)
+        needed.append([updates(make(**common), model, way, seed) for seed in range(10)])
+    samples[label] = sizes, np.transpose(needed)
+look = {"xscale": "log", "yscale": "log", "xlabel": "squares", "ylabel": "updates until the shortest way is found"}
+ax = plotting.mean_curves(samples, title="Dyna mazes", xlim=(45, 900), **look)
+ax.set_xticks(sizes, map(str, sizes))
+ax.minorticks_off()
+plotting.save(ax, (sys.argv[1:] or ["43_prioritized_sweeping.png"])[0])

@@ -7,7 +7,7 @@ figure. Run as ``python examples/50_testbed.py [figure.png]``.
 import sys
 
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib import pyplot as plt
 
 import rlsuite as rl
 from rlsuite import plotting
@@ -17,8 +17,7 @@ BANDITS, PULLS = 2_000, 1_000
 means = np.random.default_rng(0).standard_normal((BANDITS, 10))
 env = contextual_bandit(means, order="in turn").to_env()
 best = (np.arange(BANDITS), means.argmax(axis=1))
-figure = Figure(figsize=(7.5, 7), dpi=150, layout="constrained")
-reward, optimal = figure.subplots(2, 1, sharex=True)
+samples = {"reward": {}, "optimal": {}}
 for epsilon, label in ((0.0, "greedy"), (0.01, "epsilon 0.01"), (0.1, "epsilon 0.1")):
     sample_average = rl.Inverse(1.0, per="visits")
     agent = rl.QLearning(gamma=0.0, learning_rate=sample_average, exploration=rl.EpsilonGreedy(epsilon))
@@ -27,10 +26,10 @@ for epsilon, label in ((0.0, "greedy"), (0.01, "epsilon 0.01"), (0.1, "epsilon 0
         agent.learn(env, steps=BANDITS, record_every=BANDITS, seed=None if pull else 7)
         sums.append(agent.record_.cumulative_reward[-1])
         counts.append(agent.visits_[best].sum())
-    look = plotting.Palette(["greedy", "epsilon 0.01", "epsilon 0.1"])[label]
-    for axes, total, unit in ((reward, sums, 1), (optimal, counts, 100)):
-        axes.plot(range(1, PULLS + 1), unit * np.diff(total) / BANDITS, color=look.colour, label=label)
-reward.set(ylabel="average reward", title=f"Ten-armed testbed, mean over {BANDITS:,} bandits")
-optimal.set(ylabel="optimal pulls in percent", xlabel="pulls", ylim=(0, 100))
-reward.legend(frameon=False, loc="lower right")
+    samples["reward"][label] = np.diff(sums) / BANDITS
+    samples["optimal"][label] = 100 * np.diff(counts) / BANDITS
+figure, (reward, optimal) = plt.subplots(2, 1, figsize=(7.5, 7.5), layout="constrained")
+look = {"notes": [f"Mean over {BANDITS:,} bandits."], "xlabel": "pulls"}
+plotting.mean_curves(samples["reward"], title="Ten-armed testbed", ylabel="average reward", ax=reward, **look)
+plotting.mean_curves(samples["optimal"], ylabel="optimal pulls in percent", ylim=(0, 100), ax=optimal, **look)
 plotting.save(figure, (sys.argv[1:] or ["50_testbed.png"])[0])

@@ -7,7 +7,6 @@
 import sys
 
 import numpy as np
-from matplotlib.figure import Figure
 
 import rlsuite as rl
 from rlsuite import plotting
@@ -17,21 +16,18 @@ BANDITS, PULLS = 2_000, 1_000
 means = np.random.default_rng(0).standard_normal((BANDITS, 10))
 env = contextual_bandit(means, order="in turn").to_env()
 best = (np.arange(BANDITS), means.argmax(axis=1))
-figure = Figure(figsize=(7.5, 4), dpi=150, layout="constrained")
-axes = figure.subplots()
 agents = {
     "optimistic, greedy: first value 5, epsilon 0": {"initial_value": 5.0, "exploration": rl.EpsilonGreedy(0.0)},
     "realistic: first value 0, epsilon 0.1": {"initial_value": 0.0, "exploration": rl.EpsilonGreedy(0.1)},
 }
+samples = {}
 for label, parameters in agents.items():
     agent = rl.QLearning(gamma=0.0, learning_rate=0.1, **parameters)
     counts = [0]
     for pull in range(PULLS):
         agent.learn(env, steps=BANDITS, record_every=BANDITS, seed=None if pull else 7)
         counts.append(agent.visits_[best].sum())
-    look = plotting.Palette(agents)[label]
-    axes.plot(range(1, PULLS + 1), 100 * np.diff(counts) / BANDITS, color=look.colour, label=label)
-axes.set(xlabel="pulls", ylabel="optimal pulls in percent", ylim=(0, 100))
-axes.set_title(f"Optimistic initial values, step size 0.1, mean over {BANDITS:,} bandits")
-axes.legend(frameon=False, loc="lower right")
-plotting.save(figure, (sys.argv[1:] or ["51_optimistic.png"])[0])
+    samples[label] = 100 * np.diff(counts) / BANDITS
+look = {"xlabel": "pulls", "ylabel": "optimal pulls in percent", "ylim": (0, 100), "figsize": (7.0, 3.4)}
+ax = plotting.mean_curves(samples, notes=[f"Mean over {BANDITS:,} bandits."], title="Optimistic initial values", **look)
+plotting.save(ax, (sys.argv[1:] or ["51_optimistic.png"])[0])

@@ -6,7 +6,6 @@
 import sys
 
 import numpy as np
-from matplotlib.figure import Figure
 
 import rlsuite as rl
 from rlsuite import plotting
@@ -20,13 +19,10 @@ agents = {
     "UCB, c = 1": rl.SampleAverage(exploration=rl.UpperConfidence(1.0)),
     "epsilon-greedy, epsilon 0.1": rl.QLearning(gamma=0.0, learning_rate=mean, exploration=rl.EpsilonGreedy(0.1)),
 }
-figure = Figure(figsize=(7.5, 4), dpi=150, layout="constrained")
-axes = figure.subplots()
+samples = {}
 for label, agent in agents.items():
     agent.learn(env, steps=BANDITS * PULLS, seed=7, record_every=BANDITS)
-    rewards = np.diff(agent.record_.cumulative_reward, prepend=0.0) / BANDITS
-    axes.plot(range(1, PULLS + 1), rewards, color=plotting.Palette(agents)[label].colour, label=label)
-axes.set(xlabel="pulls", ylabel="average reward", xlim=(-10, PULLS), ylim=(-0.1, 1.6))
-axes.set_title(f"Upper confidence bounds, mean over {BANDITS:,} bandits")
-axes.legend(frameon=False, loc="lower right")
-plotting.save(figure, (sys.argv[1:] or ["52_ucb.png"])[0])
+    samples[label] = np.diff(agent.record_.cumulative_reward, prepend=0.0) / BANDITS
+look = {"xlabel": "pulls", "ylabel": "average reward", "xlim": (-10, PULLS), "ylim": (-0.1, 1.6), "figsize": (7.0, 3.4)}
+ax = plotting.mean_curves(samples, notes=[f"Mean over {BANDITS:,} bandits."], title="Upper confidence bounds", **look)
+plotting.save(ax, (sys.argv[1:] or ["52_ucb.png"])[0])

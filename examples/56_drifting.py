@@ -8,7 +8,6 @@ import sys
 
 import gymnasium
 import numpy as np
-from matplotlib.figure import Figure
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
@@ -22,12 +21,10 @@ agents = {
     "discounted UCB": rl.DiscountedUCB(discount=0.99, c=1.0),
     "UCB1": rl.UCB1(),
 }
-figure = Figure(figsize=(7.5, 4.5), dpi=150, layout="constrained")
-axes = figure.subplots()
+samples = {}
 for label, agent in agents.items():
     results = rl.train(agent, arms, steps=3_000, seeds=25, record_every=100)
-    rewards = np.diff(results.stacked("cumulative_reward"), prepend=0.0) / 100
-    axes.plot(results.time, rewards.mean(axis=0), color=plotting.Palette(agents)[label].colour, label=label)
-axes.set(xlabel="pulls", ylabel="average reward of 100 pulls", title="Drifting arms, mean over 25 walks")
-axes.legend(frameon=False, loc="upper left")
-plotting.save(figure, (sys.argv[1:] or ["56_drifting.png"])[0])
+    samples[label] = np.diff(results.stacked("cumulative_reward"), prepend=0.0) / 100
+look = {"x": results.time, "xlabel": "pulls", "ylabel": "average reward of 100 pulls", "figsize": (7.0, 4.0)}
+ax = plotting.mean_curves(samples, of="walks", title="Drifting arms", **look)
+plotting.save(ax, (sys.argv[1:] or ["56_drifting.png"])[0])

@@ -9,7 +9,7 @@ import sys
 
 import gymnasium
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib import pyplot as plt
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
@@ -23,15 +23,15 @@ onward = np.zeros((1002, 1002))
 np.add.at(onward, (np.repeat(np.arange(1002), np.diff(model.indptr)), model.next_state), model.probability)
 visits = np.linalg.solve(np.eye(1000) - onward[1:-1, 1:-1].T, np.eye(1000)[499])
 
-left, right = Figure(figsize=(11, 4.2), dpi=120, layout="constrained").subplots(1, 2)
+figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
 groups = rl.VectorObservation(walk, np.vstack([np.zeros(10), np.repeat(np.eye(10), 100, axis=0), np.zeros(10)]))
-left.plot(states, truth, color="black", lw=1, label="true value")
-for kind, rate, colour in ((GradientMonteCarlo, 2e-4, "#0072b2"), (SemiGradientTD, 2e-3, "#d55e00")):
+values, samples = {"true value": truth}, {}
+for kind, rate in ((GradientMonteCarlo, 2e-4), (SemiGradientTD, 2e-3)):
     agent = kind(gamma=1.0, learning_rate=rate).learn(groups, episodes=10_000, seed=7)
-    left.plot(states, agent.value(groups.vectors)[states], color=colour, label=kind.__name__)
-left.set(xlabel="state", ylabel="value", title="10 groups of 100 states, 10,000 episodes")
-left.legend()
-for n_tilings, colour in ((1, "#d55e00"), (50, "#0072b2")):
+    values[kind.__name__] = agent.value(groups.vectors)[states]
+look = {"x": states, "title": "10 groups of 100 states, 10,000 episodes", "xlabel": "state", "ylabel": "value"}
+plotting.mean_curves(values, ax=left, **look)
+for n_tilings in (1, 50):
     tiles = TileCoding(n_tilings=n_tilings, bins=5, low=1.0, high=1001.0).fit([[1.0]])
     env = rl.VectorObservation(walk, tiles.transform(np.arange(1002)[:, None]).toarray())
     errors = np.zeros((5, 26))
@@ -40,7 +40,7 @@ for n_tilings, colour in ((1, "#d55e00"), (50, "#0072b2")):
         for i in range(26):
             errors[seed, i] = np.sqrt(np.average((values - truth) ** 2, weights=visits))
             values = agent.learn(env, episodes=200, seed=None if i else seed).value(env.vectors)[states]
-    right.plot(np.arange(26) * 200, errors.mean(axis=0), color=colour, label=f"tilings: {n_tilings}")
-right.set(xlabel="episodes", ylabel="error, weighted by visits", ylim=0, title="Monte Carlo, tiles of 200 states")
-right.legend()
-plotting.save(left, (sys.argv[1:] or ["70_random_walk_of_1000.png"])[0])
+    samples[f"tilings: {n_tilings}"] = errors
+look = {"x": np.arange(26) * 200, "xlabel": "episodes", "ylabel": "error, weighted by visits", "ylim": (0, None)}
+plotting.mean_curves(samples, title="Monte Carlo, tiles of 200 states", ax=right, **look)
+plotting.save(figure, (sys.argv[1:] or ["70_random_walk_of_1000.png"])[0])

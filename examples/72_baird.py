@@ -22,8 +22,7 @@ x, beginning = env.vectors, np.array([1.0, 1, 1, 1, 1, 1, 10, 1])
 common = {"gamma": 0.99, "policy_to_follow": [6 / 7, 1 / 7], "policy_to_evaluate": [0, 1], "initial_weight": beginning}
 agents = [SemiGradientTD(learning_rate=0.01, **common), TDC(learning_rate=0.005, error_rate=0.05, **common)]
 
-figure = plt.figure(figsize=(15, 5.2), layout="constrained")
-axes = figure.subplots(1, 3)
+figure, axes = plt.subplots(1, 3, figsize=(15, 5.2), layout="constrained")
 steps = {"x": np.arange(201) * 5, "xlabel": "steps"}
 for ax, agent in zip(axes, agents, strict=False):
     weights = [beginning] + [agent.learn(env, steps=5, seed=None if i else 7).weights_.copy() for i in range(200)]

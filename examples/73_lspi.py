@@ -10,7 +10,7 @@ import warnings
 
 import gymnasium
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib import pyplot as plt
 from sklearn.preprocessing import FunctionTransformer
 
 import rlsuite as rl
@@ -19,16 +19,18 @@ from rlsuite import plotting
 from rlsuite.approximation import LSPI, Batch, RadialBasis, episode_of
 
 warnings.simplefilter("ignore", rl.errors.ConvergenceWarning)  # from few episodes LSPI may not converge
-left, right = Figure(figsize=(11, 4.2), dpi=120, layout="constrained").subplots(1, 2)
+figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
 chain = gymnasium.make("rlsuite/TwoWayChain-v0", n=50, rewarded=[9, 40])
 best = rl.solve(chain.unwrapped.model)
 agent = LSPI(RadialBasis(np.linspace(0, 49, 10)[:, None], width=4.0), gamma=0.9)
 learned = agent.learn(Batch.collect(chain, steps=10_000, seed=1)).q(np.arange(50)[:, None])
-for action, (name, colour) in enumerate((("left", "#0072b2"), ("right", "#d55e00"))):
-    left.plot(best.q[:, action], color=colour, lw=1, label=f"optimum, {name}")
-    left.plot(learned[:, action], "--", color=colour, lw=2, label=f"LSPI, {name}")
-left.set(xlabel="state", ylabel="action value", title="Chain of 50 states, 10,000 random steps")
-left.legend(fontsize="small")
+lines = {
+    f"{name}, {action}": table[:, number]
+    for number, action in enumerate(("left", "right"))
+    for name, table in (("optimum", best.q), ("LSPI", learned))
+}
+look = {"title": "Chain of 50 states, 10,000 random steps", "xlabel": "state", "ylabel": "action value"}
+plotting.mean_curves(lines, x=range(50), ax=left, **look)
 
 pendulum = gymnasium.make("rlsuite/InvertedPendulum-v0")
 centres = np.array([(angle, speed) for angle in (-np.pi / 4, 0, np.pi / 4) for speed in (-1, 0, 1)])
@@ -37,7 +39,8 @@ for i, episodes in enumerate((50, 200, 800)):
     for seed in range(5):
         agent = LSPI(features, gamma=0.95, iterations=20).learn(Batch.collect(pendulum, episodes=episodes, seed=seed))
         length = episode_of(pendulum, agent.act, seed=100 + seed, max_steps=1_000).length
-        right.plot(i + (seed - 2) / 20, length, "o", color="#0072b2", alpha=0.6)
-right.set(yscale="log", xlabel="random episodes learned from", ylabel="steps balanced (at most 1000)")
-right.set(xticks=range(3), xticklabels=["50", "200", "800"], title="Inverted pendulum, five seeds each")
-plotting.save(left, (sys.argv[1:] or ["73_lspi.png"])[0])
+        right.plot(i, length, "o", color="#0072b2", alpha=0.6)
+look = {"xlabel": "random episodes learned from", "ylabel": "steps balanced (at most 1000)", "yscale": "log"}
+plotting.style_axes(["Points: n = 5 seeds each, one episode each."], ax=right, title="Inverted pendulum", **look)
+right.set_xticks(range(3), ["50", "200", "800"])
+plotting.save(figure, (sys.argv[1:] or ["73_lspi.png"])[0])

@@ -7,7 +7,7 @@ all the data. Run as ``python examples/74_fitted_q.py [figure.png]``.
 import sys
 
 import gymnasium
-from matplotlib.figure import Figure
+from matplotlib import pyplot as plt
 from sklearn.ensemble import ExtraTreesRegressor
 
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
@@ -16,18 +16,16 @@ from rlsuite.approximation import Batch, FittedQ, episode_of
 
 car = gymnasium.make("rlsuite/CarOnTheHill-v0")
 batch = Batch.collect(car, episodes=100, seed=0)
-left, right = Figure(figsize=(11, 4.4), dpi=120, layout="constrained").subplots(1, 2)
+figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained")
 
 agent = FittedQ(ExtraTreesRegressor(n_estimators=10), gamma=0.95, iterations=1)
 returns = []
 for _ in range(16):
     agent.learn(batch, seed=1)
     returns.append(episode_of(car, agent.act, gamma=0.95, max_steps=50).total)
-left.plot(range(1, 17), returns, "o-", color="#0072b2", label="return of the policy from the start")
-left.plot(range(1, 17), agent.errors_, "s--", color="#d55e00", label="largest change of a target")
-left.set(xlabel="round", xticks=range(0, 17, 4))
-left.set_title(f"{len(batch):,} transitions, {(batch.reward > 0).sum()} of them to the top")
-left.legend()
+lines = {"return of the policy from the start": returns, "largest change of a target": agent.errors_}
+title = f"{len(batch):,} transitions, {(batch.reward > 0).sum()} of them to the top"
+plotting.mean_curves(lines, title=title, xlabel="rounds", ax=left)
 
 seen = [car.reset()[0]]
 for _ in range(50):
@@ -38,4 +36,4 @@ for _ in range(50):
 bounds = {0: (-1.0, 1.0), 1: (-3.0, 3.0)}
 labels = ["position", "speed"]
 plotting.policy_map(car, agent.policy, actions=["left", "right"], limits=bounds, labels=labels, trace=seen, ax=right)
-plotting.save(left, (sys.argv[1:] or ["74_fitted_q.png"])[0])
+plotting.save(figure, (sys.argv[1:] or ["74_fitted_q.png"])[0])

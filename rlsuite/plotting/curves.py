@@ -398,7 +398,7 @@ def _draw(
     if alone:
         message = f"one seed for {', '.join(alone)}: no interval can be drawn (train with seeds=10)"
         warnings.warn(message, errors.RlsuiteWarning, stacklevel=errors.level_of_the_caller())
-    said = [*draw_curves(axes, curves, looks), *notes, *_draw_optima(axes, optima or {}, looks)]
+    said = [*draw_curves(axes, curves, looks, look), *notes, *_draw_optima(axes, optima or {}, looks)]
     if look.get("ylim") is None and quantity == RETURN:
         said += leave_out_far_points(axes, curves)
     dress_curves(axes, re.sub(MODULE, "", runs[0].environment), unit, quantity)

@@ -229,7 +229,11 @@ def count_along(ax: "Axes") -> None:
 
 
 def write_caption(ax: "Axes", sentences: list[str]) -> None:
-    """Write sentences below the axes, wrapped to about their width."""
+    """Write sentences below the axes, wrapped to about their width, instead of those that are there."""
+    if not sentences:
+        return
+    for former in [text for text in ax.texts if text.get_gid() == CAPTION_ID]:
+        former.remove()
     # A letter of 8 points is about 4.2 wide.
     letters = max(60, int(_width(ax) / 4.2))
     caption = ax.annotate(
@@ -384,9 +388,11 @@ def save(figure: "Axes | Figure", path: str | os.PathLike[str]) -> Path:
     check_format(target.suffix)
     whole = figure.get_figure(root=True) if isinstance(figure, Axes) else figure
     assert whole is not None
+    smaller: Any = {"pil_kwargs": {"optimize": True}} if target.suffix.lower() == ".png" else {}
     with replacing(target) as unfinished, matplotlib.rc_context({"svg.hashsalt": "rlsuite"}):
         metadata = _WITHOUT_DATE[target.suffix.lower()]
-        whole.savefig(unfinished, metadata=metadata, dpi=max(whole.dpi, DOTS), bbox_inches="tight", pad_inches=0.1)
+        dots = max(whole.dpi, DOTS)
+        whole.savefig(unfinished, metadata=metadata, dpi=dots, bbox_inches="tight", pad_inches=0.1, **smaller)
     return target
 
 

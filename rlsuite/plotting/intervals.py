@@ -99,7 +99,9 @@ def draw_band(ax: "Axes", curve: Curve, look: Look, marker: str = "") -> None:
     )
 
 
-def draw_curves(ax: "Axes", curves: Sequence[Curve], looks: Palette, of: str = "seeds") -> list[str]:
+def draw_curves(
+    ax: "Axes", curves: Sequence[Curve], looks: Palette, look: AxesKeywords, of: str = "seeds"
+) -> list[str]:
     """Draw curves with their bands, from 0 on; return the sentences of the caption about them.
 
     Parameters
@@ -110,6 +112,8 @@ def draw_curves(ax: "Axes", curves: Sequence[Curve], looks: Palette, of: str = "
         What to draw.
     looks
         Colours and line styles.
+    look
+        Keywords of the axes: which differences can be seen depends on the limits and the scale.
     of
         What the samples are, in the plural.
     """
@@ -122,7 +126,7 @@ def draw_curves(ax: "Axes", curves: Sequence[Curve], looks: Palette, of: str = "
     low, high = float(every.min()), float(every.max())
     said = sentences(curves, of)
     if high - low > NOTHING * max(abs(low), abs(high)):
-        return said + _identical(curves, high - low)
+        return said + _identical(curves, look)
     middle, room = (low + high) / 2.0, max(abs(high), 1.0) / 2.0
     ax.set_ylim(middle - room, middle + room)
     ends = f"{low:.6g}", f"{high:.6g}"
@@ -138,13 +142,21 @@ CLOSE: Final = 4e-3
 """Lines are told apart if they are farther apart than this fraction of the height of the axes."""
 
 
-def _identical(curves: Sequence[Curve], span: float) -> list[str]:
+def _identical(curves: Sequence[Curve], look: AxesKeywords) -> list[str]:
     """A sentence for each group of lines that hide each other, from the beginning or for the last half at least."""
     said: list[str] = []
-    left = list(curves)
+    heights = [curve.samples.mean(axis=0) for curve in curves]
+    if look.get("yscale") == "log":
+        heights = [np.log(np.maximum(height, np.finfo(float).tiny)) for height in heights]
+    low, high = (float(end(np.concatenate(heights))) for end in (np.min, np.max))
+    if look.get("yscale") != "log":
+        below, above = look.get("ylim") or (None, None)
+        low, high = low if below is None else below, high if above is None else above
+    close = CLOSE * abs(high - low)
+    left = [Curve(curve.label, curve.x, height[np.newaxis]) for curve, height in zip(curves, heights, strict=True)]
     while left:
         first = left.pop(0)
-        begins = [_alike_from(first, other, CLOSE * span) for other in left]
+        begins = [_alike_from(first, other, close) for other in left]
         group = [(other.label, begin) for other, begin in zip(left, begins, strict=True) if begin is not None]
         left = [other for other, begin in zip(left, begins, strict=True) if begin is None]
         if group:
@@ -158,7 +170,7 @@ def _alike_from(one: Curve, other: Curve, close: float) -> int | None:
     """Return from which point on two lines cannot be told apart; None if it is later than the middle."""
     if not np.array_equal(one.x, other.x):
         return None
-    apart = np.flatnonzero(np.abs(one.samples.mean(axis=0) - other.samples.mean(axis=0)) > close)
+    apart = np.flatnonzero(np.abs(one.samples[0] - other.samples[0]) > close)
     begin = int(apart[-1]) + 1 if apart.size else 0
     return begin if begin <= one.x.size // 2 and begin < one.x.size else None
 
@@ -242,7 +254,7 @@ def mean_curves(
         raise ParameterError("mean_curves draws a dict {label: numbers}, of a row for each run")
     curves = [_curve(label, given, x) for label, given in samples.items()]
     ax = open_axes(look, CURVE_SIZE)
-    said = [*draw_curves(ax, curves, palette or Palette(samples), of), *notes]
+    said = [*draw_curves(ax, curves, palette or Palette(samples), look, of), *notes]
     _draw_references(ax, references or {})
     dress_curves(ax, "", "", "")
     write_in_full(ax.xaxis)
@@ -277,7 +289,7 @@ def style_axes(notes: Sequence[str] = (), **look: Unpack[AxesKeywords]) -> "Axes
     from matplotlib import pyplot
 
     ax = look.get("ax") or pyplot.gca()
-    dress_curves(ax, ax.get_title(), ax.get_xlabel(), ax.get_ylabel())
+    dress_curves(ax, ax.get_title(loc="left") or ax.get_title(), ax.get_xlabel(), ax.get_ylabel())
     return finish(ax, {**look, "ax": ax}, list(notes))
 
 

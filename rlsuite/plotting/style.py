@@ -18,7 +18,7 @@ _COLOURS: Final = (
         colours.hexadecimal,
         (colours.PURPLE, colours.SKY_BLUE, colours.GREEN, colours.VERMILLION, colours.BLUE, colours.ORANGE),
     ),
-    *("#882255", "#117733", "#332288", "#661100", "#999933", "#8a2be2"),
+    *("#882255", "#117733", "#332288", "#5c4000", "#999933", "#8a2be2"),
 )
 
 # Lengths of strokes and gaps in points; the plain dashed line is for the optimum.
