@@ -35,12 +35,11 @@ from rlsuite.training.kernels import (
 )
 from rlsuite.training.learned import Lookout
 from rlsuite.training.legality import Legality
+from rlsuite.training.seen import NOTHING_SEEN, Seen
 from rlsuite.training.step_buffer import where
 
 CHUNK = 200_000
 """Most steps of one call of `advance`: Ctrl-C takes effect between calls; it bounds the memory of finished episodes."""
-
-NOTHING_FRESH = np.zeros((0, 0), dtype=np.bool_)
 
 
 class Learner(NamedTuple):
@@ -57,12 +56,12 @@ class Learner(NamedTuple):
 
 
 def kernel_arguments(
-    learner: Learner, adapter: Adapter, env_rng: np.random.Generator, time_limit: int, fresh: BoolArray = NOTHING_FRESH
+    learner: Learner, adapter: Adapter, env_rng: np.random.Generator, time_limit: int, seen: Seen = NOTHING_SEEN
 ) -> tuple[Any, ...]:
     """The arguments of `run_compiled` up to the state of the environment."""
     rule, memory, view, legal, legality, gap, rng, run_state = learner
     functions = adapter.functions if adapter.noting is None else adapter.noting(legal)
-    return functions, view, rule, memory, legal, legality, gap, rng, env_rng, run_state, time_limit, fresh
+    return functions, view, rule, memory, legal, legality, gap, rng, env_rng, run_state, time_limit, seen
 
 
 class Advance(NamedTuple):
@@ -92,7 +91,7 @@ class CompiledEngine:
         self.adapter = adapter
         self.env_rng = adapter.generator()
         self.state = adapter.read()
-        self.fresh = NOTHING_FRESH
+        self.seen = NOTHING_SEEN
         self.code = kernels.FINE  # what the kernel returned last
         self.run: Callable[..., tuple[int, int, Any]] | None = None  # compiled under the progress bar
         self.at_first = InterpretedRun(kernels.run_compiled, self._place())
@@ -109,7 +108,7 @@ class CompiledEngine:
     def _place(self) -> tuple[Any, ...]:
         """The first arguments of the kernel: where it is to continue."""
         time_limit = self.facts.time_limit
-        return *kernel_arguments(self.learner, self.adapter, self.env_rng, time_limit, self.fresh), self.state
+        return *kernel_arguments(self.learner, self.adapter, self.env_rng, time_limit, self.seen), self.state
 
     def advance(self, clock: int, marks: IndexArray, most: int = CHUNK) -> Advance:
         """Learn until the clock shows the last mark, or for at most so many steps."""

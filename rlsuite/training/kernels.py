@@ -25,6 +25,7 @@ from rlsuite.environments.forms.form import EnvironmentFunctions
 from rlsuite.environments.observation_view import BAD, NONE, Receive, View, observed
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.training.legality import Legality
+from rlsuite.training.seen import Seen, is_seen
 
 Begin = Compiled[..., int]
 Step = Compiled[..., int]
@@ -102,7 +103,7 @@ def run_compiled(
     env_rng: np.random.Generator,
     run_state: RunState,
     time_limit: int,
-    fresh: BoolArray,
+    shown: Seen,
     state: object,
     steps: int,
     clock: int,
@@ -113,12 +114,12 @@ def run_compiled(
     """Learn until the clock, ALL_STEPS or ALL_EPISODES, shows the last mark, or for a number of steps if that is less.
 
     The reward and regret in all at each mark go to the rows of ``noted`` (n_marks, 2), and the return, regret and
-    length of each finished episode to those of ``finished`` (capacity, 3). Where ``fresh`` (n_observations, n_actions)
-    is True, the run stops before it takes that action; without any entry it never does. Returns FINE, BAD_ACTION,
-    OVERFLOW or FRESH, how many marks were noted, and the state of the environment.
+    length of each finished episode to those of ``finished`` (capacity, 3). Before an outcome that is not among those of
+    ``shown`` the run stops, as if its step had not been taken; without any entry it never does. Returns FINE,
+    BAD_ACTION, OVERFLOW or FRESH, how many marks were noted, and the state of the environment.
     """
     known_gap = gap.size > 0
-    any_fresh = fresh.size > 0
+    stops = shown.first.size > 0
     position, totals = run_state
     observation, action, elapsed = position[OBSERVATION], position[ACTION], position[ELAPSED]
     episode_return, episode_regret = totals[RETURN], totals[REGRET]
@@ -140,14 +141,21 @@ def run_compiled(
                 if not (0 <= action < legal.shape[1] and legality(legal, observation, action)):
                     code = BAD_ACTION
                     break
-                if any_fresh and fresh[observation, action]:
-                    code = FRESH
-                    break
+                low, high, half = shown.state[0], shown.state[1], shown.half[0]
+                before = state
 
                 state, reward, terminated, truncated, next_observation = functions.step(
                     functions.data, state, action, observation, view, env_rng
                 )
 
+                if stops:
+                    over = terminated or truncated or elapsed + 1 >= time_limit
+                    following = NONE if over else next_observation
+                    if not is_seen(shown, (observation, action), following, reward, terminated):
+                        shown.state[0], shown.state[1], shown.half[0] = low, high, half
+                        state = before
+                        code = FRESH
+                        break
                 steps_done += 1
                 elapsed += 1
                 episode_return += reward

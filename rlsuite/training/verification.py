@@ -3,7 +3,7 @@
 Nobody calls an environment beforehand. The first steps of the run are taken in the environment, and compared with what
 the table says (`rlsuite.environments.followers`). Then the run goes on in the compiled loop. From time to time a
 stretch of it is taken in the environment again: after half as many steps as have been taken until then, before the
-end, and where an action is taken in a state for the first time. As both loops give the same bytes, nobody sees this in
+end, and where a step has an outcome that none had before. As both loops give the same bytes, nobody sees this in
 the results.
 
 At the first difference everything is made what it was after the last stretch that agreed, and the run goes on stepwise
@@ -27,6 +27,7 @@ from rlsuite.models.aliases import IndexArray
 from rlsuite.training.engines import CHUNK, Advance, CompiledEngine, Learner
 from rlsuite.training.first_steps import Snapshot
 from rlsuite.training.kernels import ALL_STEPS, ELAPSED, FRESH, OBSERVATION
+from rlsuite.training.seen import NOTHING_SEEN, SeenOutcomes, memory_of
 from rlsuite.training.stepping import EnvironmentEngine
 
 FIRST, STRETCH, FEW = 1_000, 50, 10
@@ -72,8 +73,8 @@ class VerifiedEngine:
         self._form = form
         self._follower = follower
         self._compiled = None
-        shape = learner.legal.shape if encode is None else (0, 0)
-        self._fresh = np.ones(shape, dtype=np.bool_)  # what has not been done in the environment
+        self._seen = SeenOutcomes(learner.legal.shape) if encode is None else None
+        self._latest: tuple[int, int, float, bool] | None = None  # its outcome is seen when the step has been learned
         if loop == "compiled":
             self._compiled = CompiledEngine(facts, form.adapter, learner)
         self._stepping: EnvironmentEngine | None = None
@@ -98,7 +99,8 @@ class VerifiedEngine:
         self._real = max(self._real, STRETCH)
         before, self._surroundings = self._surroundings, None
         if before is not None and not before.same(self._look_around()):  # somebody has edited something
-            self._fresh[:] = True
+            if self._seen is not None:
+                self._seen.forget()
             self._real, self._done, self._stops = FIRST, 0, 0
         if self._compiled is not None:
             self._compiled.resume(facts)
@@ -120,6 +122,7 @@ class VerifiedEngine:
 
     def after_reset(self, observation: Observation, info: Info) -> None:
         """Compare the answer of `reset`."""
+        self._note_outcome()
         self._compare(self._follower.after_reset, observation, info)
 
     def _compare(self, compare: Callable[..., object], *arguments: object) -> None:
@@ -131,9 +134,18 @@ class VerifiedEngine:
 
     def after_step(self, action: int, answer: tuple[Any, ...]) -> None:
         """Compare the answer of `step`."""
+        self._note_outcome()
         self._compare(self._follower.after_step, action, answer)
-        if self._fresh.size:
-            self._fresh[int(self.learner.run_state.position[OBSERVATION]), action] = False
+        if not self._follower.difference:
+            self._latest = int(self.learner.run_state.position[OBSERVATION]), action, float(answer[1]), bool(answer[2])
+
+    def _note_outcome(self) -> None:
+        """Note the outcome of the latest step in the environment."""
+        if self._latest is not None and self._seen is not None:
+            observation, action, reward, terminated = self._latest
+            following = int(self.learner.run_state.position[OBSERVATION])
+            self._seen.add(observation, action, following, reward, terminated)
+        self._latest = None
 
     def _look_around(self) -> Surroundings:
         """Note what the methods of the environment refer to; what cannot be compared is a doubt."""
@@ -168,6 +180,7 @@ class VerifiedEngine:
                 raise
             return self._other(f"its step raised {type(error).__name__}: {error}")
         self._real -= int(position[ALL_STEPS]) - before
+        self._note_outcome()
         if self._follower.difference:
             return self._other(self._follower.difference, outcome)
         return outcome if self._real else self._agreed(outcome)
@@ -197,6 +210,9 @@ class VerifiedEngine:
             return self._other(reason, outcome)
         self._until_next = self._gap()
         self._compiled.resume(self.facts)
+        if self._seen is not None and memory_of(self._compiled.env_rng) is None:
+            bits = type(self._compiled.env_rng.bit_generator).__name__
+            return self._other(f"it draws from a {bits}, which the loop cannot put back (PCG64 can be)", outcome)
         return outcome._replace(verified=True)
 
     def _end(self) -> None:
@@ -223,7 +239,8 @@ class VerifiedEngine:
         else:
             assert self._point is not None
             stops = AT_ONCE + self._done // EACH - self._stops
-            self._compiled.fresh = self._fresh if stops > 0 else self._fresh[:0, :0]
+            looks = self._seen if stops > 0 else None
+            self._compiled.seen = NOTHING_SEEN if looks is None else looks.of(self._compiled.env_rng)
             self._point.left = True
             outcome = self._compiled.advance(clock, marks, most if stops > 0 else min(most, EACH))
             if self._compiled.code == FRESH:

@@ -1,0 +1,127 @@
+"""Outcomes of steps that the environment itself has shown, so that the compiled loop stops where it meets another one.
+
+A run on a table that nobody knows (`rlsuite.training.verification`) lets the environment take the step in which an
+outcome occurs for the first time, however improbable it is. The loop notices an outcome when it has been drawn; then it
+puts the generator back, as if the step had not been taken.
+"""
+
+import ctypes
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rlsuite.core.compilation import compiled
+from rlsuite.environments.observation_view import NONE
+from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
+
+
+class Seen(NamedTuple):
+    """Outcomes that were seen, one list for each observation and action; and the memory of the generator.
+
+    Attributes
+    ----------
+    first : (n_observations, n_actions) int64
+        The first outcome in the list of a pair; NONE if there is none. Without any entry, the loop never stops.
+    then : (m,) int64
+        The next outcome in the list.
+    observation : (m,) int64
+        What is observed next; NONE if the episode is over.
+    reward : (m,) float64
+    terminated : (m,) bool
+    state : (2,) uint64
+        The state of the environment's generator, where it keeps it.
+    half : (1,) uint64
+        Half a number that the generator has kept for the next draw of 32 bits.
+    """
+
+    first: IndexArray
+    then: IndexArray
+    observation: IndexArray
+    reward: FloatArray
+    terminated: BoolArray
+    state: AnyArray
+    half: AnyArray
+
+
+def _room(shape: tuple[int, int], capacity: int, memory: tuple[AnyArray, AnyArray]) -> Seen:
+    first, then = np.full(shape, NONE), np.full(capacity, NONE)
+    return Seen(first, then, then.copy(), np.zeros(capacity), np.zeros(capacity, dtype=np.bool_), *memory)
+
+
+NOTHING_SEEN = _room((0, 0), 0, (np.zeros(2, dtype=np.uint64), np.zeros(1, dtype=np.uint64)))
+"""Where the loop is not to stop."""
+
+
+@compiled(in_place=True)
+def is_seen(seen: Seen, pair: tuple[int, int], observation: int, reward: float, terminated: bool) -> bool:
+    """Whether an outcome of a pair of observation and action is in its list."""
+    i = seen.first[pair]
+    while i != NONE:
+        if seen.observation[i] == observation and seen.reward[i] == reward and seen.terminated[i] == terminated:
+            return True
+        i = seen.then[i]
+    return False
+
+
+class SeenOutcomes:
+    """The outcomes that an environment has shown.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        How many observations and actions there are.
+    """
+
+    def __init__(self, shape: tuple[int, int]):
+        self.shape = shape
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._seen, self._n = _room(self.shape, 64, (NOTHING_SEEN.state, NOTHING_SEEN.half)), 0
+
+    def add(self, observation: int, action: int, following: int, reward: float, terminated: bool) -> None:
+        """Add an outcome; `following` is what is observed next, NONE if the episode is over."""
+        seen, n = self._seen, self._n
+        if is_seen.function(seen, (observation, action), following, reward, terminated):
+            return
+        if n == seen.then.size:
+            larger = _room((0, 0), 2 * n, (seen.state, seen.half))
+            for new, old in zip(larger[1:5], seen[1:5], strict=True):
+                new[:n] = old
+            seen = self._seen = larger._replace(first=seen.first)
+        seen.observation[n], seen.reward[n], seen.terminated[n] = following, reward, terminated
+        seen.then[n], seen.first[observation, action] = seen.first[observation, action], n
+        self._n += 1
+
+    def of(self, rng: np.random.Generator) -> Seen:
+        """Return them for a loop that draws from a generator of which `memory_of` is known."""
+        memory = memory_of(rng)
+        assert memory is not None
+        return self._seen._replace(state=memory[0], half=memory[1])
+
+
+def memory_of(rng: np.random.Generator) -> tuple[AnyArray, AnyArray] | None:
+    """Return what changes in a generator when it draws, as arrays that share its memory; None if that is not known.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(7)
+    >>> state, half = memory_of(rng)
+    >>> before = state.copy(), half.copy()
+    >>> first = rng.random()
+    >>> state[:], half[:] = before
+    >>> rng.random() == first
+    True
+    """
+    bits: Any = rng.bit_generator
+    if type(bits) not in (np.random.PCG64, np.random.PCG64DXSM):
+        return None
+    # struct { struct { uint128 state, inc; } *; int has_uint32; uint32_t uinteger; }
+    outer = np.ctypeslib.as_array((ctypes.c_uint64 * 2).from_address(bits.ctypes.state_address))
+    inner = np.ctypeslib.as_array((ctypes.c_uint64 * 2).from_address(int(outer[0])))
+    told = bits.state
+    number, kept = told["state"]["state"], outer[1:].view(np.uint32).tolist()
+    halves = sorted([number & (2**64 - 1), number >> 64])
+    known = sorted(inner.tolist()) == halves and kept == [told["has_uint32"], told["uinteger"]]
+    return (inner, outer[1:]) if known else None
