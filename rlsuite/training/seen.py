@@ -28,9 +28,9 @@ class Seen(NamedTuple):
         What is observed next; NONE if the episode is over.
     reward : (m,) float64
     terminated : (m,) bool
-    state : (2,) uint64
+    state : (2,) int64
         The state of the environment's generator, where it keeps it.
-    half : (1,) uint64
+    half : (1,) int64
         Half a number that the generator has kept for the next draw of 32 bits.
     """
 
@@ -48,7 +48,7 @@ def _room(shape: tuple[int, int], capacity: int, memory: tuple[AnyArray, AnyArra
     return Seen(first, then, then.copy(), np.zeros(capacity), np.zeros(capacity, dtype=np.bool_), *memory)
 
 
-NOTHING_SEEN = _room((0, 0), 0, (np.zeros(2, dtype=np.uint64), np.zeros(1, dtype=np.uint64)))
+NOTHING_SEEN = _room((0, 0), 0, (np.zeros(2, dtype=np.int64), np.zeros(1, dtype=np.int64)))
 """Where the loop is not to stop."""
 
 
@@ -118,10 +118,10 @@ def memory_of(rng: np.random.Generator) -> tuple[AnyArray, AnyArray] | None:
     if type(bits) not in (np.random.PCG64, np.random.PCG64DXSM):
         return None
     # struct { struct { uint128 state, inc; } *; int has_uint32; uint32_t uinteger; }
-    outer = np.ctypeslib.as_array((ctypes.c_uint64 * 2).from_address(bits.ctypes.state_address))
-    inner = np.ctypeslib.as_array((ctypes.c_uint64 * 2).from_address(int(outer[0])))
+    outer = np.ctypeslib.as_array((ctypes.c_int64 * 2).from_address(bits.ctypes.state_address))
+    inner = np.ctypeslib.as_array((ctypes.c_int64 * 2).from_address(int(outer[0]) % 2**64))
     told = bits.state
     number, kept = told["state"]["state"], outer[1:].view(np.uint32).tolist()
     halves = sorted([number & (2**64 - 1), number >> 64])
-    known = sorted(inner.tolist()) == halves and kept == [told["has_uint32"], told["uinteger"]]
+    known = sorted(word % 2**64 for word in inner.tolist()) == halves and kept == [told["has_uint32"], told["uinteger"]]
     return (inner, outer[1:]) if known else None
