@@ -41,7 +41,7 @@ def coarse(image: Image.Image) -> NDArray[np.int64]:
 @pytest.fixture(scope="module")
 def contact_sheet() -> Any:
     """The functions of the script."""
-    return SimpleNamespace(**runpy.run_path(str(EXAMPLES[0].parents[1] / "scripts" / "contact_sheet.py")))
+    return SimpleNamespace(**runpy.run_path(str(EXAMPLES[0].parents[1] / "docs" / "contact_sheet.py")))
 
 
 def kept_look(contact_sheet: Any, example: Path) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Put the figures of a folder side by side on one picture: `python scripts/contact_sheet.py FOLDER SHEET.png`."""
+"""Put the figures of a folder side by side on one picture: `python docs/contact_sheet.py FOLDER SHEET.png`."""
 
 import sys
 from pathlib import Path
