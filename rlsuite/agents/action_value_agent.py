@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.agents.feature_agent import FeatureAgent, check_unit, new_active_features
-from rlsuite.agents.feature_memory import LinearMemory, evaluate_rows
+from rlsuite.agents.feature_memory import LinearMemory, by_fresh_values, evaluate_rows
 from rlsuite.agents.memory import ActionValues, begin
 from rlsuite.agents.schedules import as_schedule
 from rlsuite.agents.tabular import TabularAgent
@@ -114,13 +114,14 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
             features=features.rule,
             active=new_active_features(features.most_active_),
             q=np.zeros((2, n_actions)),
+            stale=np.zeros(2, dtype=np.int64),
             visits=np.zeros((2, n_actions), dtype=np.int64),
             legal=legal,
             legality=legality,
             clock=np.zeros(2, dtype=np.int64),
             gamma=self.gamma,
             learning_rate=as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate,
-            exploration=self.exploration.rule,
+            exploration=by_fresh_values(self.exploration.rule),
             scores=np.zeros(n_actions),
             learned=self.tables(features.n_features_out_, n_actions),
             scratch=self.scratch(features.n_features_out_, n_actions),

@@ -6,14 +6,19 @@ step does not depend on how many there are.
 
 Two observations matter at any time: the one an action was taken in, and the one it led to. Each has a row in the
 memory, in turn, and `now` says which row is the former. Row 0 is that of the first observation of an episode.
+
+The rows of ``q`` are computed when an observation is located. An update marks in ``stale`` which of their values are
+out of date, and the exploration computes these anew before it chooses: a rule need not think of it.
 """
 
+import functools
 from typing import Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import ExplorationRule, MaskedMemory
+from rlsuite.agents.exploration.choosing import Select, Spread
 from rlsuite.agents.memory import Observation, Operations
 from rlsuite.agents.prediction.policies import follow_policy, ratio_of_policies
 from rlsuite.agents.predictor import STATE, StateOperations
@@ -97,6 +102,52 @@ def evaluate(memory: "LinearMemory", row: int) -> None:
             memory.q[row, action] += memory.weights[index, action] * value
 
 
+FRESH, ALL = 0, -1
+"""Marks in ``stale``: no value of the row is out of date, or any of them may be; a + 1 stands for that of action a."""
+
+
+@compiled(in_place=True)
+def mark_stale(memory: "LinearMemory", mark: int) -> None:
+    """Note that the weights of an action have changed, or those of all: what was computed by them is out of date."""
+    stale = memory.stale
+    first, second = stale[0], stale[1]
+    stale[0] = mark if first in (FRESH, mark) else ALL
+    stale[1] = mark if second in (FRESH, mark) else ALL
+
+
+@compiled(in_place=True)
+def refresh(memory: "LinearMemory", row: int) -> None:
+    """Compute anew what is out of date in ``q[row]``."""
+    mark = memory.stale[row]
+    if mark != FRESH:
+        if mark == ALL:
+            evaluate(memory, row)
+        else:
+            memory.q[row, mark - 1] = value_of(memory, row, mark - 1)
+        memory.stale[row] = FRESH
+
+
+def by_fresh_values(rule: ExplorationRule) -> ExplorationRule:
+    """The same exploration, by values that `refresh` has computed."""
+    select, spread = _refreshed(rule.select, rule.spread)
+    return rule._replace(select=select, spread=spread)
+
+
+@functools.cache
+def _refreshed(given_select: Select, given_spread: Spread) -> tuple[Select, Spread]:
+    @compiled(in_place=True)
+    def select(memory: "LinearMemory", row: int, first: float, second: float, rng: np.random.Generator) -> int:
+        refresh(memory, row)
+        return given_select(memory, row, first, second, rng)
+
+    @compiled(in_place=True)
+    def spread(memory: "LinearMemory", row: int, first: float, second: float, out: NDArray[np.float64]) -> None:
+        refresh(memory, row)
+        given_spread(memory, row, first, second, out)
+
+    return select, spread
+
+
 @compiled(in_place=True)
 def improve(memory: FeatureMemory, row: int, action: int, amount: float) -> None:
     """Add ``amount * x(s)`` to the weights of an action: the gradient of Q(s, a) is x(s)."""
@@ -131,6 +182,7 @@ def _first_row(memory: "LinearMemory", observation: NDArray[np.float64]) -> int:
     memory.active.now[0] = 0
     compute_features(memory, observation, 0)
     evaluate(memory, 0)
+    memory.stale[0] = FRESH
     return 0
 
 
@@ -144,7 +196,14 @@ def _next_row(memory: "LinearMemory", next_observation: NDArray[np.float64]) -> 
     row = 1 - memory.active.now[0]
     compute_features(memory, next_observation, row)
     evaluate(memory, row)
+    memory.stale[row] = FRESH
     return row
+
+
+@compiled(in_place=True)
+def _improve_and_mark(memory: "LinearMemory", row: int, action: int, amount: float) -> None:
+    improve(memory, row, action, amount)
+    mark_stale(memory, action + 1)
 
 
 @compiled(in_place=True)
@@ -167,8 +226,9 @@ def _update_eligible_weights(memory: FeatureMemory, traces: Traces, amount: floa
 
 
 @compiled(in_place=True)
-def _evaluate_one(memory: "LinearMemory", row: int, action: int) -> None:
-    memory.q[row, action] = value_of(memory, row, action)
+def _update_eligible_and_mark(memory: "LinearMemory", traces: Traces, amount: float, decay: float) -> None:
+    _update_eligible_weights(memory, traces, amount, decay)
+    mark_stale(memory, ALL)
 
 
 @compiled(in_place=True)
@@ -194,6 +254,12 @@ def _improve_stored(memory: FeatureMemory, entry: int, action: int, amount: floa
     buffer = memory.scratch.buffer
     for k in range(buffer.n_active[entry]):
         memory.weights[buffer.indices[entry, k], action] += amount * buffer.values[entry, k]
+
+
+@compiled(in_place=True)
+def _improve_stored_and_mark(memory: "LinearMemory", entry: int, action: int, amount: float) -> None:
+    _improve_stored(memory, entry, action, amount)
+    mark_stale(memory, action + 1)
 
 
 @compiled(in_place=True)
@@ -225,14 +291,13 @@ FEATURES = Operations(
     locate=_present_row,
     locate_next=_next_row,
     value=value_of,
-    update=improve,
+    update=_improve_and_mark,
     visit=visit_features,
-    update_and_decay=_update_eligible_weights,
-    renew=_evaluate_one,
-    renew_all=evaluate,
+    update_and_decay=_update_eligible_and_mark,
+    renew=refresh,
     store=_store_features,
     stored_value=_value_of_stored,
-    update_stored=_improve_stored,
+    update_stored=_improve_stored_and_mark,
     end_step=_end_step,
 )
 """How weights of features answer a rule that is written for tables, too; see `rlsuite.agents.memory`."""
@@ -249,6 +314,7 @@ class LinearMemory(NamedTuple):
     features: Any  # FeatureRule, the compiled form of a feature map, whose package needs scikit-learn
     active: ActiveFeatures
     q: NDArray[np.float64]  # (2, n_actions), action values of the two observations, computed by `evaluate`
+    stale: NDArray[np.int64]  # (2,), which of these are out of date; see `mark_stale`
     visits: Count  # (2, n_actions), always 0: only a table counts visits
     legal: NDArray[np.bool_]  # (2, n_actions)
     legality: Legality  # how `legal` is looked up

@@ -16,8 +16,9 @@ a rule asks                     a table                 features
 =============================== ======================= ====================================
 
 What the functions of `rlsuite.agents.exploration` need is there for both: ``memory.q[place]`` holds the values of all
-actions in the place that `locate_next` has returned. Of features these are values by the weights of that moment; after
-an update `renew` computes them anew.
+actions in the place that `locate_next` has returned. Of features these are values by the weights of that moment. An
+update marks them as out of date, and `choose` and `chances` compute them anew first; a rule that reads ``memory.q`` or
+asks for `max_value` after an update calls `renew` before.
 """
 
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -51,7 +52,6 @@ class Operations(NamedTuple):
     visit: Compiled[..., None]
     update_and_decay: Compiled[..., None]
     renew: Compiled[..., None]
-    renew_all: Compiled[..., None]
     store: Compiled[..., None]
     stored_value: Compiled[..., float]
     update_stored: Compiled[..., None]
@@ -154,14 +154,14 @@ def update_and_decay(memory: AskedMemory, traces: Traces, amount: float, decay: 
 
 @compiled(in_place=True)
 def renew(memory: Memory, place: int, action: int) -> None:
-    """Compute ``memory.q[place, action]`` anew after an update of this action."""
-    memory.operations.renew(memory, place, action)
+    """Compute ``memory.q[place, action]`` anew after an update; only to read it, as `choose` does that by itself."""
+    memory.operations.renew(memory, place)
 
 
 @compiled(in_place=True)
 def renew_all(memory: Memory, place: int) -> None:
-    """Compute ``memory.q[place]`` anew after an update of several actions."""
-    memory.operations.renew_all(memory, place)
+    """Compute ``memory.q[place]`` anew after an update; only to read it, as `choose` does that by itself."""
+    memory.operations.renew(memory, place)
 
 
 @compiled(in_place=True)
@@ -226,13 +226,8 @@ def _add_to_eligible_entries(memory: "ActionValues", traces: Traces, amount: flo
 
 
 @compiled(in_place=True)
-def _is_new(memory: "ActionValues", place: int, action: int) -> None:
-    """An entry of a table is always what was learned last."""
-
-
-@compiled(in_place=True)
-def _are_new(memory: "ActionValues", place: int) -> None:
-    """So are all of them."""
+def _is_new(memory: "ActionValues", place: int) -> None:
+    """The entries of a table are always what was learned last."""
 
 
 @compiled(in_place=True)
@@ -268,7 +263,6 @@ TABLE = Operations(
     visit=_visit_entry,
     update_and_decay=_add_to_eligible_entries,
     renew=_is_new,
-    renew_all=_are_new,
     store=_store_id,
     stored_value=_stored_entry,
     update_stored=_add_to_stored_entry,

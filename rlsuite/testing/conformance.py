@@ -5,6 +5,7 @@ them, `check_agent` runs them all.
 """
 
 import copy
+import dataclasses
 import functools
 import pickle
 import sys
@@ -18,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.agent import Agent
+from rlsuite.agents.exploration import EpsilonGreedy
+from rlsuite.agents.feature_agent import FeatureAgent
 from rlsuite.agents.schedules import EPISODES, STEPS
 from rlsuite.agents.storage import load
 from rlsuite.core.declared import Array, how_to_declare
@@ -114,6 +117,35 @@ def check_both_loops_give_the_same_bytes(agent: Agent) -> None:
     for name in problems.environments():
         compiled, stepwise = (_learned(agent, name, loop=loop) for loop in ("compiled", "stepwise"))
         _expect_same(compiled, stepwise, f"{name}: the compiled and the stepwise loop differ")
+
+
+def check_features_give_what_a_table_gives(agent: Agent) -> None:
+    """A rule for tables and features learns with a feature for each state what it learns in a table."""
+    from rlsuite.features import OneHot
+
+    given = {field.name for field in dataclasses.fields(agent) if field.init}
+    if not isinstance(agent, FeatureAgent) or agent.needs_features or "features" not in given:
+        return
+    # what counts visits differs: only a table does
+    same = {"learning_rate": 0.1, "exploration": EpsilonGreedy(0.3)}
+    same = {name: value for name, value in same.items() if name in given}
+    for name in problems.environments():
+        table = _learned(dataclasses.replace(agent, features=None, **same), name)
+        try:
+            weights = _learned(dataclasses.replace(agent, features=OneHot(), **same), name)
+        except Exception as error:  # whatever a rule does that indexes its memory by a vector
+            raise ConformanceError(
+                f"{type(agent).__name__} learns in a table, but not with features ({type(error).__name__}: {error}): "
+                "its rule has to ask its memory (rlsuite.agents.locate, value, update, end_step); derive it from "
+                "rlsuite.TabularAgent if it is for tables only"
+            ) from error
+        acting = table.legal_.any(axis=1)  # a table keeps the initial value of an end, which nobody asks for
+        _expect(
+            _values(table)[acting].tobytes() == _values(weights)[acting].tobytes(),
+            agent,
+            f"{name}: with a feature for each state it learns other values than in a table; before a rule reads "
+            "memory.q, or asks for max_value or greedy, after an update, it has to call renew(memory, place, action)",
+        )
 
 
 def check_the_same_seed_gives_the_same_bytes(agent: Agent) -> None:
@@ -270,6 +302,11 @@ def _learned(agent: Agent, name: str, run_seed: int = SEED, **options: Any) -> A
         return copy.deepcopy(agent).learn(env, steps=ENOUGH, seed=run_seed, **options)
     except RlsuiteError as error:
         raise ConformanceError(f"{type(agent).__name__} cannot learn the problem {name!r}: {error}") from error
+
+
+def _values(agent: Any) -> NDArray[np.float64]:
+    """The learned values: of actions, or of states."""
+    return agent.q() if hasattr(agent, "q") else agent.value()
 
 
 def _expect(kept: bool, agent: Agent, found: str) -> None:

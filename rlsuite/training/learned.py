@@ -20,7 +20,7 @@ from rlsuite.environments.facts import name_of
 from rlsuite.models.aliases import AnyArray
 from rlsuite.training.kernels import ALL_STEPS, RunState, abandon_episode
 
-ROOM = {"scores"}
+ROOM = {"scores", "stale"}
 """Fields of a memory that are not needed between two steps."""
 
 ENORMOUS = 1e12

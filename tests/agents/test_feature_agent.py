@@ -6,6 +6,8 @@ import pytest
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
+from rlsuite.agents import end_step, locate, locate_next, update, value
+from rlsuite.agents.exploration import chances
 from rlsuite.approximation import OneHot, SemiGradientSarsa, TileCoding
 from rlsuite.errors import NotLearned, ParameterError, UnsuitableEnvironment
 from rlsuite.registry import agent_classes
@@ -133,3 +135,65 @@ def test_arrays_that_only_one_of_both_has():
 def test_a_schedule_of_visits_needs_a_table():
     with pytest.raises(ParameterError, match="per='visits' needs a table"):
         rl.QLearning(learning_rate=rl.Inverse(1.0, per="visits"), features=OneHot())
+
+
+@rl.compiled
+def choosing_after_the_update(memory, t, rng):
+    """Q-learning in which nothing reminds the memory that its values have changed."""
+    s, next_s, target = locate(memory, t.state), -1, t.reward
+    over = t.terminated or t.truncated
+    if not t.terminated:
+        next_s = locate_next(memory, t.next_state)
+        target += memory.gamma * rl.max_value(memory, next_s)
+    update(memory, s, t.action, rl.step_size(memory, s, t.action) * (target - value(memory, s, t.action)))
+    end_step(memory, s, t.action, over)
+    return -1 if over else rl.choose(memory, next_s, rng)
+
+
+class ChoosingAfterTheUpdate(rl.ActionValueAgent):
+    step = choosing_after_the_update
+
+
+@rl.compiled
+def updating_twice(memory, t, rng):
+    """The same with a second action that learns, and probabilities that are asked for after both."""
+    s, over = locate(memory, t.state), t.terminated or t.truncated
+    other = (t.action + 1) % memory.q.shape[1]
+    if over:
+        end_step(memory, s, t.action, over)
+        return -1
+    next_s = locate_next(memory, t.next_state)
+    update(memory, s, t.action, 0.1 * (t.reward + rl.max_value(memory, next_s) - value(memory, s, t.action)))
+    update(memory, next_s, other, 0.05)
+    probability = np.zeros(memory.q.shape[1])
+    chances(memory, next_s, probability)
+    update(memory, s, other, 0.1 * probability[other])
+    end_step(memory, s, t.action, over)
+    return rl.choose(memory, next_s, rng)
+
+
+class UpdatingTwice(rl.ActionValueAgent):
+    step = updating_twice
+
+
+@pytest.mark.parametrize("loop", ["compiled", "stepwise"])
+@pytest.mark.parametrize("kind", [ChoosingAfterTheUpdate, UpdatingTwice])
+def test_a_rule_need_not_say_that_values_have_changed(kind, loop):
+    exploration = rl.Softmax(0.5)
+    table, weights = (
+        kind(features=features, exploration=exploration).learn("CliffWalking-v1", steps=3_000, seed=1, loop=loop)
+        for features in (None, OneHot())
+    )
+    assert table.q_.tobytes() == weights.q_.tobytes()
+    assert table.episodes_.tobytes() == weights.episodes_.tobytes()
+
+
+def test_what_is_out_of_date_is_not_kept_in_files(tmp_path):
+    """It is found out anew: a run in two halves, with a file between them, is the run as a whole."""
+    whole = ChoosingAfterTheUpdate(features=OneHot()).learn("FrozenLake-v1", steps=400, seed=1)
+    half = ChoosingAfterTheUpdate(features=OneHot()).learn("FrozenLake-v1", steps=200, seed=1)
+    half.save(tmp_path / "half.npz")
+    again = rl.load(tmp_path / "half.npz").learn("FrozenLake-v1", steps=200)
+    assert again.q_.tobytes() == whole.q_.tobytes()
+    with np.load(tmp_path / "half.npz") as arrays:
+        assert not any("stale" in name for name in arrays)

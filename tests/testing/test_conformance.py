@@ -9,6 +9,7 @@ import pytest
 from gymnasium import spaces
 
 import rlsuite as rl
+from rlsuite.agents import end_step, locate, locate_next, update, value
 from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.storage import learned_arrays
 from rlsuite.errors import ConformanceError, LearningError, ParameterError, UnsuitableEnvironment
@@ -157,6 +158,32 @@ class BreakingTheLaw(rl.QLearning):
     step = breaking_the_law
 
 
+@rl.compiled
+def reading_old_values(memory, t, rng):
+    s, next_s, target = locate(memory, t.state), -1, t.reward
+    if not t.terminated:
+        next_s = locate_next(memory, t.next_state)
+        target += memory.gamma * rl.max_value(memory, next_s)
+    update(memory, s, t.action, rl.step_size(memory, s, t.action) * (target - value(memory, s, t.action)))
+    end_step(memory, s, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else rl.greedy(memory, next_s, rng)
+
+
+class ReadingOldValues(rl.ActionValueAgent):
+    step = reading_old_values
+
+
+@rl.compiled
+def only_in_a_table(memory, t, rng):
+    memory.q[t.state, t.action] += 0.1 * (t.reward - memory.q[t.state, t.action])
+    rl.count(memory, t.state, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else rl.choose(memory, t.next_state, rng)
+
+
+class OnlyInATable(rl.QLearning):
+    step = only_in_a_table
+
+
 EVERYBODY = rl.agents.memory.NamedTuple("Everybody", [("everybody", np.ndarray)])(np.zeros(1))
 
 
@@ -213,6 +240,8 @@ BROKEN = {
     LearningNaN: ("what_is_learned_is_finite", "q_ is no longer finite"),
     BreakingTheLaw: ("both_loops_give_the_same_bytes", "cannot learn the problem 'corridor': .* chose action 0"),
     AskingTheOthers: ("the_same_seed_gives_the_same_bytes", "two runs with the same seed differ, in q"),
+    ReadingOldValues: ("features_give_what_a_table_gives", "other values than in a table; .* call renew"),
+    OnlyInATable: ("features_give_what_a_table_gives", "not with features .* derive it from rlsuite.TabularAgent"),
     Undeclared: (
         "whole_numbers_say_what_they_may_be",
         r"learned\.latest is an array of .* rl\.Array\(at_least=0",
@@ -235,7 +264,7 @@ def test_a_broken_promise_is_found_out(kind):
 
 def test_there_is_a_check_for_each_promise():
     assert {check for check, _ in BROKEN.values()} < set(agent_checks())
-    assert len(agent_checks()) == 13
+    assert len(agent_checks()) == 14
 
 
 def test_what_is_no_agent_is_refused():

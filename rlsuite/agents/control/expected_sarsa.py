@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.action_value_agent import ActionValueAgent
 from rlsuite.agents.exploration import NO_ACTION, chances, choose
-from rlsuite.agents.memory import NOWHERE, Memory, end_step, locate, locate_next, renew, step_size, update, value
+from rlsuite.agents.memory import NOWHERE, Memory, end_step, locate, locate_next, step_size, update, value
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition
 
@@ -40,7 +40,6 @@ def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     end_step(memory, s, t.action, t.terminated or t.truncated)
     if t.terminated or t.truncated:
         return NO_ACTION
-    renew(memory, next_s, t.action)
     return choose(memory, next_s, rng)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rlsuite.agents.control.eligibility import EligibilityAgent, credit
 from rlsuite.agents.control.expected_sarsa import expected_value
 from rlsuite.agents.exploration import NO_ACTION, choose
-from rlsuite.agents.memory import NOWHERE, Memory, end_step, locate, locate_next, renew_all, step_size, value
+from rlsuite.agents.memory import NOWHERE, Memory, end_step, locate, locate_next, step_size, value
 from rlsuite.agents.traces import TRACE_UPDATES, Traces, TraceUpdate, new_traces
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition
@@ -35,7 +35,6 @@ def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     end_step(memory, s, t.action, t.terminated or t.truncated)
     if t.terminated or t.truncated:
         return NO_ACTION
-    renew_all(memory, next_s)
     return choose(memory, next_s, rng)
 
 

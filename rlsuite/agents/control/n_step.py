@@ -8,7 +8,7 @@ import numpy as np
 from rlsuite.agents.control.expected_sarsa import expected_value
 from rlsuite.agents.control.n_step_buffer import NStepAgent, first_to_learn, last_to_learn, learn, note_step
 from rlsuite.agents.exploration import NO_ACTION, choose
-from rlsuite.agents.memory import NOWHERE, Memory, end_step, locate, locate_next, renew_all
+from rlsuite.agents.memory import NOWHERE, Memory, end_step, locate, locate_next
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition
 
@@ -59,7 +59,6 @@ def _expected_sarsa_step(memory: Memory, t: Transition, rng: np.random.Generator
     end_step(memory, s, t.action, over)
     if over:
         return NO_ACTION
-    renew_all(memory, next_s)
     return choose(memory, next_s, rng)
 
 

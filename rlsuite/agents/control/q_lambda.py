@@ -19,7 +19,6 @@ from rlsuite.agents.memory import (
     end_step,
     locate,
     locate_next,
-    renew_all,
     step_size,
     update,
     update_and_decay,
@@ -42,7 +41,6 @@ def _naive_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     end_step(memory, s, t.action, t.terminated or t.truncated)
     if t.terminated or t.truncated:
         return NO_ACTION
-    renew_all(memory, next_s)
     return choose(memory, next_s, rng)
 
 
@@ -79,7 +77,6 @@ def _peng_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     end_step(memory, s, t.action, t.terminated or t.truncated)
     if t.terminated or t.truncated:
         return NO_ACTION
-    renew_all(memory, next_s)
     return choose(memory, next_s, rng)
 
 

@@ -15,7 +15,6 @@ from rlsuite.agents.memory import (
     end_step,
     locate,
     locate_next,
-    renew,
     step_size,
     update,
     value,
@@ -46,7 +45,6 @@ def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     end_step(memory, s, t.action, t.terminated or t.truncated)
     if t.terminated or t.truncated:
         return NO_ACTION
-    renew(memory, next_s, t.action)
     return choose(memory, next_s, rng)
 
 
