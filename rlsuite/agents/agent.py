@@ -14,6 +14,7 @@ from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.agents import rule_parameters
 from rlsuite.agents.storage import EPISODE, RUN, fill, fill_run, ids_of_file, save, whole
 from rlsuite.core.aliases import Env, Observation, Own, Space
 from rlsuite.core.checks import fraction, positive_number, row_of_id
@@ -56,7 +57,8 @@ class Agent(Described):
         learns from one transition `t` (see `rlsuite.Transition`) and chooses the next action, which is ignored when
         the episode is over.
 
-    Derive from `TabularAgent`, whose memory is `ActionValues`, or from this class and give `init_memory` too.
+    Derive from `TabularAgent`, whose memory is `ActionValues`, or from this class and give `init_memory` too. A field
+    of the class that is declared as `rlsuite.Parameter` is a parameter that the rule finds in ``memory.parameters``.
 
     Parameters
     ----------
@@ -82,11 +84,15 @@ class Agent(Described):
     expected_rewards: ClassVar[tuple[float | str, float | str] | None] = None
     """Least and largest reward that the rule is made for: numbers, or names of parameters; None if any will do."""
 
+    rule_parameters: ClassVar[dict[str, type]] = {}
+    """Parameters that the rule finds in ``memory.parameters``, and their types; see `rlsuite.Parameter`."""
+
     gamma: float = 0.99
 
     def __init_subclass__(cls) -> None:
-        """Take a memory that is made by `remember`, as `init_memory` was called in version 0.1."""
+        """Find the declared parameters; take a memory made by `remember`, as version 0.1 called `init_memory`."""
         super().__init_subclass__()
+        type.__setattr__(cls, "rule_parameters", rule_parameters.declare(cls))
         if "remember" in vars(cls) and "init_memory" not in vars(cls):
             warnings.warn(
                 f"{cls.__name__}.remember(legal, legality) is called init_memory since rlsuite 0.2, and a later "
@@ -100,6 +106,7 @@ class Agent(Described):
 
     def __post_init__(self) -> None:
         self.gamma = fraction("gamma", self.gamma)
+        rule_parameters.check(self)
         self._run: Run | None = None
         self._before: Before | None = None
         self._loaded: KeptRun | None = None  # the run of the file that the agent was read from, until it goes on
