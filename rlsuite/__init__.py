@@ -113,6 +113,7 @@ if TYPE_CHECKING:
     from rlsuite.agents.exploration import greedy as greedy
     from rlsuite.agents.exploration import max_value as max_value
     from rlsuite.agents.exploration import uniform as uniform
+    from rlsuite.agents.rule_parameters import Parameter as Parameter
     from rlsuite.agents.schedules import Exponential as Exponential
     from rlsuite.agents.schedules import Inverse as Inverse
     from rlsuite.agents.schedules import Linear as Linear

@@ -10,6 +10,7 @@ from rlsuite import errors
 from rlsuite.agents.feature_agent import FeatureAgent, check_unit, new_active_features
 from rlsuite.agents.feature_memory import LinearMemory, by_fresh_values, evaluate_rows
 from rlsuite.agents.memory import ActionValues, begin
+from rlsuite.agents.rule_parameters import in_memory
 from rlsuite.agents.schedules import as_schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.aliases import Observation, Own
@@ -125,6 +126,7 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
             scores=np.zeros(n_actions),
             learned=self.tables(features.n_features_out_, n_actions),
             scratch=self.scratch(features.n_features_out_, n_actions),
+            parameters=in_memory(self),
         )
 
     # ------------------------------------------------------------------------------------------------- what was learned

@@ -14,7 +14,8 @@ from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.agents.storage import EPISODE, RUN, fill, fill_run, ids_of_file, save, whole
+from rlsuite.agents import rule_parameters
+from rlsuite.agents.storage import EPISODE, RUN, episodes_of, fill, fill_run, ids_of_file, save, whole
 from rlsuite.core.aliases import Env, Observation, Own, Space
 from rlsuite.core.checks import fraction, positive_number, row_of_id
 from rlsuite.core.compilation import compiled
@@ -56,7 +57,8 @@ class Agent(Described):
         learns from one transition `t` (see `rlsuite.Transition`) and chooses the next action, which is ignored when
         the episode is over.
 
-    Derive from `TabularAgent`, whose memory is `ActionValues`, or from this class and give `init_memory` too.
+    Derive from `TabularAgent`, whose memory is `ActionValues`, or from this class and give `init_memory` too. A field
+    of the class that is declared as `rlsuite.Parameter` is a parameter that the rule finds in ``memory.parameters``.
 
     Parameters
     ----------
@@ -82,11 +84,15 @@ class Agent(Described):
     expected_rewards: ClassVar[tuple[float | str, float | str] | None] = None
     """Least and largest reward that the rule is made for: numbers, or names of parameters; None if any will do."""
 
+    rule_parameters: ClassVar[dict[str, type]] = {}
+    """Parameters that the rule finds in ``memory.parameters``, and their types; see `rlsuite.Parameter`."""
+
     gamma: float = 0.99
 
     def __init_subclass__(cls) -> None:
-        """Take a memory that is made by `remember`, as `init_memory` was called in version 0.1."""
+        """Find the declared parameters; take a memory made by `remember`, as version 0.1 called `init_memory`."""
         super().__init_subclass__()
+        type.__setattr__(cls, "rule_parameters", rule_parameters.declare(cls))
         if "remember" in vars(cls) and "init_memory" not in vars(cls):
             warnings.warn(
                 f"{cls.__name__}.remember(legal, legality) is called init_memory since rlsuite 0.2, and a later "
@@ -100,6 +106,7 @@ class Agent(Described):
 
     def __post_init__(self) -> None:
         self.gamma = fraction("gamma", self.gamma)
+        rule_parameters.check(self)
         self._run: Run | None = None
         self._before: Before | None = None
         self._loaded: KeptRun | None = None  # the run of the file that the agent was read from, until it goes on
@@ -286,7 +293,7 @@ class Agent(Described):
             finally:
                 self.record_ = run.record(compiling.seconds)
                 self._memory = run.learner.memory
-                self._episodes.append(_episodes_of(self.record_))
+                self._episodes.append(episodes_of(self.record_))
         before.check(type(self).__name__)
         return self
 
@@ -463,7 +470,7 @@ class Agent(Described):
     @property
     def episodes_(self) -> NDArray[np.void]:
         """Return and length of all finished episodes, shape (n_episodes,), fields "return" and "length"."""
-        present = [_episodes_of(self._run.record())] if self._learning and self._run is not None else []
+        present = [episodes_of(self._run.record())] if self._learning and self._run is not None else []
         return np.concatenate([np.zeros(0, dtype=EPISODE), *self._episodes, *present])
 
     @property
@@ -587,10 +594,3 @@ def _with_transition(former: Step) -> Step:
         return former(memory, t.state, t.action, t.reward, t.next_state, t.terminated, t.truncated, rng)
 
     return step
-
-
-def _episodes_of(record: Record) -> NDArray[np.void]:
-    episodes = np.zeros(record.episode_return.size, dtype=EPISODE)
-    episodes["return"] = record.episode_return
-    episodes["length"] = record.episode_length
-    return episodes

@@ -326,6 +326,7 @@ class LinearMemory(NamedTuple):
     learned: Own = ()  # NamedTuple of what else the rule learns, saved with the agent
     scratch: Own = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
     operations: Operations = FEATURES
+    parameters: Own = ()  # NamedTuple of what the agent declares as `rlsuite.Parameter`
 
 
 @compiled(in_place=True)
@@ -420,3 +421,4 @@ class LinearValues(NamedTuple):
     learned: Own = ()  # NamedTuple of what else the rule learns, saved with the agent
     scratch: Own = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
     operations: StateOperations = STATE_FEATURES
+    parameters: Own = ()  # NamedTuple of what the agent declares as `rlsuite.Parameter`

@@ -105,6 +105,11 @@ class Memory(ChoiceMemory, Protocol):
         ...
 
     @property
+    def parameters(self) -> Own:
+        """NamedTuple of the agent's parameters that are declared as `rlsuite.Parameter`."""
+        ...
+
+    @property
     def operations(self) -> Operations:
         """How the memory answers: as a table, or by features."""
         ...
@@ -285,6 +290,7 @@ class ActionValues(NamedTuple):
     learned: Own = ()  # NamedTuple of what else the rule learns, saved with the agent
     scratch: Own = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
     operations: Operations = TABLE
+    parameters: Own = ()  # NamedTuple of what the agent declares as `rlsuite.Parameter`
 
 
 @compiled(in_place=True)

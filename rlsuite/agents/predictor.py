@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.exploration import MaskedMemory, is_legal
 from rlsuite.agents.memory import Observation, locate_first, update, value, visit
+from rlsuite.agents.rule_parameters import in_memory
 from rlsuite.agents.schedules import EPISODES, STEPS, Rate, Schedule, as_schedule, rate_now
 from rlsuite.agents.traces import Traces, TraceUpdate, update_eligible, visit_entry
 from rlsuite.core.aliases import Own
@@ -291,6 +292,7 @@ class StateValues(NamedTuple):
     learned: Own = ()  # NamedTuple of what else the rule learns, saved with the agent
     scratch: Own = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
     operations: StateOperations = STATE_TABLE
+    parameters: Own = ()  # NamedTuple of what the agent declares as `rlsuite.Parameter`
 
 
 @dataclass(eq=False, kw_only=True)
@@ -361,6 +363,7 @@ class Predictor(Agent):
             learning_rate=as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate,
             learned=self.tables(n_states),
             scratch=self.scratch(n_states),
+            parameters=in_memory(self),
         )
 
     def policy(self) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from rlsuite.agents.feature_agent import FeatureAgent, new_active_features
 from rlsuite.agents.feature_memory import LinearValues
 from rlsuite.agents.prediction.policies import check_size, policy_table
 from rlsuite.agents.predictor import STATE, Predictor, begin_predicting
+from rlsuite.agents.rule_parameters import in_memory
 from rlsuite.agents.schedules import as_schedule
 from rlsuite.core.aliases import Observation, Own
 from rlsuite.core.checks import legal_actions
@@ -104,6 +105,7 @@ class StateValueAgent(FeatureAgent, Predictor):
             learning_rate=as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate,
             learned=self.tables(n_features),
             scratch=self.scratch(n_features),
+            parameters=in_memory(self),
         )
 
     # ------------------------------------------------------------------------------------------------- what was learned

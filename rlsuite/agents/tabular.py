@@ -10,6 +10,7 @@ from rlsuite import errors
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.exploration import EpsilonGreedy, Exploration, choose
 from rlsuite.agents.memory import ActionValues
+from rlsuite.agents.rule_parameters import in_memory
 from rlsuite.agents.schedules import Schedule, as_schedule
 from rlsuite.core.checks import finite_number, row_of_id
 from rlsuite.training.kernels import Begin
@@ -99,6 +100,7 @@ class TabularAgent(Agent):
             scores=np.zeros(n_actions),
             learned=self.tables(n_states, n_actions),
             scratch=self.scratch(n_states, n_actions),
+            parameters=in_memory(self),
         )
 
     def policy(self) -> NDArray[np.float64]:

@@ -1,0 +1,97 @@
+"""Parameters of an agent that its rule sees: a field of the class, and a number in the memory.
+
+An agent of your own declares them as `rlsuite.Parameter`, and needs nothing else for a number of its own: it is a
+keyword of the constructor, it is in files and on the command line, and the rule finds it in ``memory.parameters``.
+"""
+
+import dataclasses
+import sys
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias, TypeVar, get_args
+
+from rlsuite.core.checks import finite_number, whole_number
+from rlsuite.errors import ParameterError
+
+Number = TypeVar("Number", float, int, bool)
+
+
+class _SeenByTheRule:
+    """Marks a field whose number the rule finds in ``memory.parameters``."""
+
+
+Parameter: TypeAlias = Annotated[Number, _SeenByTheRule()]
+"""A number of an agent that its rule finds in ``memory.parameters``: ``share: rlsuite.Parameter[float] = 0.1``."""
+
+
+def _flag(name: str, value: object) -> bool:
+    if value is not True and value is not False:
+        raise ParameterError(f"{name}={value!r} is not True or False")
+    return value
+
+
+def _whole(name: str, value: object) -> int:
+    return whole_number(name, value, at_least=-(2**63))
+
+
+CHECKS: Final[Mapping[type, Callable[[str, object], float]]] = {float: finite_number, int: _whole, bool: _flag}
+
+
+def declare(kind: type[Any]) -> dict[str, type]:
+    """Find the parameters that the body of a class declares, and make it a dataclass if there are some.
+
+    Returns
+    -------
+    dict of str to type
+        Those of its bases first; each with its type, which is a key of `CHECKS`.
+
+    Raises
+    ------
+    ParameterError
+        If one is of another type.
+    """
+    known: dict[str, type] = dict(getattr(kind, "rule_parameters", {}))
+    own = {name: _type_of(kind, name, hint) for name, hint in vars(kind).get("__annotations__", {}).items()}
+    found = {name: one for name, one in own.items() if one is not None}
+    if not found:
+        return known
+    dataclasses.dataclass(eq=False, kw_only=True)(kind)
+    known |= found
+    with_fields: Any = NamedTuple  # whose fields differ: type checkers want to know them
+    kind.Parameters = made = with_fields("Parameters", [*known.items()])
+    # numba keeps machine code for named tuples that can be found by their names
+    made.__module__, made.__qualname__ = kind.__module__, f"{kind.__qualname__}.Parameters"
+    return known
+
+
+def check(agent: Any) -> None:
+    """Check the parameters that the rule of an agent sees, and store them as numbers of their types.
+
+    Raises
+    ------
+    ParameterError
+        If one is not a number of its type.
+    """
+    for name, kind in agent.rule_parameters.items():
+        setattr(agent, name, CHECKS[kind](name, getattr(agent, name)))
+
+
+def in_memory(agent: Any) -> tuple[Any, ...]:
+    """The parameters that the rule of an agent sees, as a NamedTuple; an empty tuple if there are none."""
+    names = agent.rule_parameters
+    return agent.Parameters(*(getattr(agent, name) for name in names)) if names else ()
+
+
+def _type_of(kind: type, name: str, hint: Any) -> type | None:
+    """The type of a field that the rule sees; None if it does not."""
+    if isinstance(hint, str):
+        try:
+            hint = eval(hint, dict(vars(sys.modules[kind.__module__])))
+        except (NameError, AttributeError, TypeError):  # what is imported for type checkers only
+            return None
+    first, *marks = get_args(hint) or (hint,)
+    if not any(isinstance(mark, _SeenByTheRule) for mark in marks):
+        return None
+    if first not in CHECKS:
+        allowed = ", ".join(f"Parameter[{one.__name__}]" for one in CHECKS)
+        raise ParameterError(f"{kind.__name__}.{name}: a rule sees numbers only; allowed are {allowed}")
+    return first
