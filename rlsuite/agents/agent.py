@@ -84,7 +84,7 @@ class Agent(Described):
     expected_rewards: ClassVar[tuple[float | str, float | str] | None] = None
     """Least and largest reward that the rule is made for: numbers, or names of parameters; None if any will do."""
 
-    rule_parameters: ClassVar[dict[str, type]] = {}
+    rule_parameters: ClassVar[dict[str, type[float]]] = {}
     """Parameters that the rule finds in ``memory.parameters``, and their types; see `rlsuite.Parameter`."""
 
     gamma: float = 0.99

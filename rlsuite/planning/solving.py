@@ -217,8 +217,8 @@ def _kind(model: object) -> type:
             return kind
     env = repr(model) if isinstance(model, str) else "env"
     raise ParameterError(
-        f"{model!r} is neither an MDP nor a POMDP; of an environment, write solve(MDP.from_env({env}, gamma=0.99)), "
-        "or tabulate(...) in the place of MDP.from_env if it has no table"
+        f"{model!r} is neither an MDP nor a POMDP; build one first: solve(MDP.from_env({env}, gamma=0.99)), or "
+        f"solve(tabulate({env}, gamma=0.99)) if the environment has no table"
     )
 
 

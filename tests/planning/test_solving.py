@@ -101,7 +101,7 @@ def test_a_horizon_needs_no_method(grid_goal):
 def test_what_is_no_model_is_answered_with_the_way_to_one(model, call):
     with pytest.raises(
         ParameterError,
-        match=re.escape(f"{model!r} is neither an MDP nor a POMDP; of an environment, write solve({call}gamma=0.99)"),
+        match=re.escape(f"{model!r} is neither an MDP nor a POMDP; build one first: solve({call}gamma=0.99)"),
     ):
         solve(model)
 
