@@ -4,6 +4,8 @@ A lookup takes only a few additions. Displacements are whole multiples of 1/n of
 of tilings. So each dimension falls into cells of that width, within which no tiling changes its tile, and for each
 cell there is a row that says what this dimension adds to the place of the tile, in all tilings at once. One
 multiplication per dimension finds the row; the places are the sums of d rows.
+
+In plain NumPy: `rlsuite.reference.learning.active_tiles`.
 """
 
 import math

@@ -4,6 +4,8 @@ xi_t(i, j) = alpha_t(i) a_ij b_j(z_{t+1}) beta_{t+1}(j) / Pr[z] is the probabili
 t given all observations, gamma_t(i) that of the state i. Their sums over time are expected counts, and the next model
 has the relative frequencies: start gamma_0, transition sum xi / sum gamma, and the emission that fits gamma best
 (R89 eqs. 37-40). The E-step adds xi and gamma up in the passes of `rlsuite.inference.forward_backward_kernels`.
+
+In plain NumPy: `rlsuite.reference.hmm.baum_welch`.
 """
 
 from __future__ import annotations

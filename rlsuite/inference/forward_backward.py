@@ -3,6 +3,9 @@
 alpha_t(k) = Pr[x_t = k, z_0..z_t] and beta_t(k) = Pr[z_{t+1}..z_T | x_t = k]; filtering normalises alpha, and
 prediction multiplies it with powers of the transition matrix. All of it takes O(T K^2) operations, or O(T) for each
 transition that is possible. The recursions themselves are in `rlsuite.inference.forward_backward_kernels`.
+
+In plain NumPy: `rlsuite.reference.hmm.forward`, `rlsuite.reference.hmm.backward` and
+`rlsuite.reference.hmm.forward_backward`.
 """
 
 from __future__ import annotations

@@ -28,6 +28,8 @@ The letters: `table` (R, Kp) holds rows of likelihoods, or their logarithms, and
 base = RING, to ``kept[t % RING_ROWS]``, where only what comes next finds it. A kernel takes its steps as arguments,
 those for dense or for sparse matrices. A vector is a row of an array (n, Kp), given as the array and the number of the
 row; Kp is the number K of states rounded up to a multiple of the lanes, and what is beyond K adds nothing.
+
+In plain NumPy: `rlsuite.reference.hmm.forward` and `rlsuite.reference.hmm.backward`.
 """
 
 import math

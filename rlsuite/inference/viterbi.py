@@ -2,6 +2,8 @@
 
 delta_t(j) = max over paths x_0..x_{t-1} of ln Pr[x_0..x_{t-1}, x_t = j, z_0..z_t]. Only these rows are kept: the best
 previous state is computed again on the way back, for one state at each time instead of all K.
+
+In plain NumPy: `rlsuite.reference.hmm.viterbi`.
 """
 
 from __future__ import annotations

@@ -15,6 +15,8 @@ terminal states: the value of a transition that ends the episode is its reward a
 
 `Lookahead` holds what the operators need of a model, prepared once. Methods that apply them many times make one;
 the functions accept either form.
+
+In plain NumPy: `rlsuite.reference.mdp.lookahead`.
 """
 
 from functools import cached_property

@@ -61,3 +61,31 @@ def test_every_algorithm_is_listed(page: str) -> None:
 def test_an_algorithm_is_short(name: str) -> None:
     body = without_docstring(getattr(reference, name)).splitlines()
     assert len(body) <= 45, f"{name} has {len(body)} lines: an algorithm that is to be read has 40 at most"
+
+
+FAST = {path: path.read_text(encoding="utf-8") for path in Path(reference.__file__).parents[1].rglob("*.py")}
+"""The modules of the package."""
+
+
+def plain_forms(code: str) -> list[str]:
+    """The plain forms that the docstring of a module names."""
+    docstring = ast.get_docstring(ast.parse(code)) or ""
+    _, _, named = docstring.partition("In plain NumPy: ")
+    return re.findall(r"`(rlsuite\.reference\.[\w.]+)`", named)
+
+
+def test_every_fast_module_names_its_plain_form() -> None:
+    """A module with the name of a plain algorithm; and each plain algorithm is named by one."""
+    named = {path: plain_forms(code) for path, code in FAST.items() if "reference" not in path.parts}
+    algorithms = {*reference.__all__} - {"arrays", "hidden_arrays", "generators"}  # these prepare what others take
+    for path, forms in named.items():
+        assert path.stem not in algorithms or any(one.endswith(f".{path.stem}") for one in forms), path
+    assert {one.rpartition(".")[2] for forms in named.values() for one in forms} == algorithms
+
+
+def test_plain_forms_that_are_named_exist() -> None:
+    for code in FAST.values():
+        for one in plain_forms(code):
+            module, _, name = one.rpartition(".")
+            function = getattr(reference, name)
+            assert f"{function.__module__}.{function.__name__}" == f"{module}.{name}"

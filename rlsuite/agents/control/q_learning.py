@@ -1,4 +1,7 @@
-"""Q-learning: off-policy temporal-difference control (Watkins 1989), deterministic and stochastic."""
+"""Q-learning: off-policy temporal-difference control (Watkins 1989), deterministic and stochastic.
+
+In plain NumPy: `rlsuite.reference.learning.q_learning`.
+"""
 
 from dataclasses import dataclass, field
 from typing import ClassVar

@@ -1,4 +1,7 @@
-"""Sarsa(lambda): Sarsa with eligibility traces (Rummery & Niranjan 1994)."""
+"""Sarsa(lambda): Sarsa with eligibility traces (Rummery & Niranjan 1994).
+
+In plain NumPy: `rlsuite.reference.learning.sarsa_lambda`.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,4 +1,7 @@
-"""Epsilon-greedy exploration, and uniformly random actions."""
+"""Epsilon-greedy exploration, and uniformly random actions.
+
+In plain NumPy: `rlsuite.reference.learning.epsilon_greedy`.
+"""
 
 from dataclasses import dataclass
 

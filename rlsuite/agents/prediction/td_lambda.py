@@ -1,4 +1,7 @@
-"""TD(lambda), the backward view: each error updates all states visited before it, in proportion to their traces."""
+"""TD(lambda), the backward view: each error updates all states visited before it, in proportion to their traces.
+
+In plain NumPy: `rlsuite.reference.learning.td_lambda`.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple

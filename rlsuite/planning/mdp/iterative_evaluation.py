@@ -4,6 +4,8 @@ Following a policy is a model with one action per state, whose rows are those of
 probabilities. T_pi contracts like the Bellman operator, so the same interval bounds V_pi (P94 section 6.6.2): with
 every entry of T_pi V - V in [least, greatest], V_pi lies between T_pi V + m(least) and T_pi V + m(greatest), where m is
 that of `rlsuite.planning.certificate`.
+
+In plain NumPy: `rlsuite.reference.mdp.iterative_policy_evaluation`.
 """
 
 from dataclasses import dataclass, field

@@ -2,6 +2,8 @@
 
 A policy pi turns the model into a chain with rewards r_pi(s) = sum_a pi(a | s) r(s, a) and continuation probabilities
 C_pi(s, s') = sum_a pi(a | s) c(s' | s, a). Its value is the solution of v = r_pi + gamma C_pi v.
+
+In plain NumPy: `rlsuite.reference.mdp.policy_evaluation`.
 """
 
 from typing import TYPE_CHECKING, cast

@@ -1,4 +1,7 @@
-"""Policy iteration: evaluate a policy exactly, act greedily on its value, repeat. S&B2 section 4.3, P94 section 6.4."""
+"""Policy iteration: evaluate a policy exactly, act greedily on its value, repeat. S&B2 section 4.3, P94 section 6.4.
+
+In plain NumPy: `rlsuite.reference.mdp.policy_iteration`.
+"""
 
 from functools import partial
 from typing import Any, Unpack, cast

@@ -1,4 +1,7 @@
-"""Value iteration: apply the Bellman operator until values hardly change. S&B2 section 4.4, P94 section 6.3."""
+"""Value iteration: apply the Bellman operator until values hardly change. S&B2 section 4.4, P94 section 6.3.
+
+In plain NumPy: `rlsuite.reference.mdp.value_iteration`.
+"""
 
 from typing import Unpack
 

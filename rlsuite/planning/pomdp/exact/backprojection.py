@@ -7,6 +7,8 @@ For a vector w of plans that begin in the next step, action a and observation z,
 is what w adds to the value of the state s, where c leaves out transitions that end the episode. A plan that begins
 with a and goes on with w_z after z is worth r(s, a) + sum_z g_z(s). The best of all such plans is what every exact
 method looks for; they differ in how they go through the sums.
+
+In plain NumPy: `rlsuite.reference.pomdp.backprojection`.
 """
 
 from typing import Any

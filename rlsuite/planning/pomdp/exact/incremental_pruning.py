@@ -1,4 +1,7 @@
-"""Incremental pruning: the sums are formed one observation at a time, and reduced after each. Cassandra et al. 1997."""
+"""Incremental pruning: the sums are formed one observation at a time, and reduced after each. Cassandra et al. 1997.
+
+In plain NumPy: `rlsuite.reference.pomdp.incremental_pruning`.
+"""
 
 import heapq
 from typing import NamedTuple, Unpack

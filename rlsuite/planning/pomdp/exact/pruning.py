@@ -5,6 +5,8 @@ not. So nothing is decided by less than rounding. Entries that agree up to round
 agree in all entries are merged before any linear program; they go through in an order that depends on these ranks
 alone; of vectors that are equally good in a belief, up to rounding, the first in that order is taken; and a vector that
 rises above the others by no more than rounding is left out. What that may lose is counted.
+
+In plain NumPy: `rlsuite.reference.pomdp.prune` and `rlsuite.reference.pomdp.witness`.
 """
 
 import math

@@ -4,6 +4,8 @@ A set of plans for one action is complete if no plan that differs from one of th
 anywhere (KLC98 Theorem 3). So the neighbours of each plan, n - 1 for each observation, are all that has to be checked:
 a linear program finds a belief in which one of them is better than the set, a *witness*, or proves that there is none.
 At a witness the best plan of all is easily put together, one observation at a time, and joins the set.
+
+In plain NumPy: `rlsuite.reference.pomdp.witness`.
 """
 
 from typing import Unpack

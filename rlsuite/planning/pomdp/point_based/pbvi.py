@@ -1,6 +1,8 @@
 """Point-based value iteration: backups at a set of beliefs, which grows by the successors farthest from the set.
 
 Pineau, Gordon and Thrun 2003.
+
+In plain NumPy: `rlsuite.reference.pomdp.pbvi` and `rlsuite.reference.pomdp.point_based_backup`.
 """
 
 from typing import Unpack

@@ -1,6 +1,8 @@
 """Perseus: backups at random beliefs of a fixed set, until the value of none is lower than before.
 
 Spaan and Vlassis 2005.
+
+In plain NumPy: `rlsuite.reference.pomdp.point_based_backup`.
 """
 
 from typing import Unpack

@@ -2,6 +2,8 @@
 
 SARSOP (Kurniawati, Hsu and Lee 2008) and HSVI2 (Smith and Simmons 2005) as one search, which is described in
 `rlsuite.planning.pomdp.point_based.search_kernel`.
+
+In plain NumPy: `rlsuite.reference.pomdp.point_based_backup`.
 """
 
 from typing import Unpack
