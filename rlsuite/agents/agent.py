@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.agents import rule_parameters
-from rlsuite.agents.storage import EPISODE, RUN, fill, fill_run, ids_of_file, save, whole
+from rlsuite.agents.storage import EPISODE, RUN, episodes_of, fill, fill_run, ids_of_file, save, whole
 from rlsuite.core.aliases import Env, Observation, Own, Space
 from rlsuite.core.checks import fraction, positive_number, row_of_id
 from rlsuite.core.compilation import compiled
@@ -293,7 +293,7 @@ class Agent(Described):
             finally:
                 self.record_ = run.record(compiling.seconds)
                 self._memory = run.learner.memory
-                self._episodes.append(_episodes_of(self.record_))
+                self._episodes.append(episodes_of(self.record_))
         before.check(type(self).__name__)
         return self
 
@@ -465,7 +465,7 @@ class Agent(Described):
     @property
     def episodes_(self) -> NDArray[np.void]:
         """Return and length of all finished episodes, shape (n_episodes,), fields "return" and "length"."""
-        present = [_episodes_of(self._run.record())] if self._learning and self._run is not None else []
+        present = [episodes_of(self._run.record())] if self._learning and self._run is not None else []
         return np.concatenate([np.zeros(0, dtype=EPISODE), *self._episodes, *present])
 
     @property
@@ -589,10 +589,3 @@ def _with_transition(former: Step) -> Step:
         return former(memory, t.state, t.action, t.reward, t.next_state, t.terminated, t.truncated, rng)
 
     return step
-
-
-def _episodes_of(record: Record) -> NDArray[np.void]:
-    episodes = np.zeros(record.episode_return.size, dtype=EPISODE)
-    episodes["return"] = record.episode_return
-    episodes["length"] = record.episode_length
-    return episodes

@@ -18,6 +18,7 @@ from rlsuite.core.npz import Npz, reading_npz
 from rlsuite.environments.observation_ids import ObservationIds, described, space_of
 from rlsuite.errors import NewRunWarning
 from rlsuite.training.learned import declared_arrays, learned_arrays
+from rlsuite.training.results import Record
 
 EPISODE = np.dtype([("return", np.float64), ("length", np.int64)])
 
@@ -182,6 +183,14 @@ def fill(memory: Any, legal: NDArray[np.bool_], arrays: Npz) -> None:
         stored = legal if name == "legal" else arrays.take(name, wanted.dtype, wanted.shape)
         check_array(name, stored, declared.get(name), sizes)
         wanted[...] = stored
+
+
+def episodes_of(record: Record) -> NDArray[np.void]:
+    """Return and length of the episodes of a record."""
+    episodes = np.zeros(record.episode_return.size, dtype=EPISODE)
+    episodes["return"] = record.episode_return
+    episodes["length"] = record.episode_length
+    return episodes
 
 
 def take_episodes(arrays: Npz) -> NDArray[np.void]:

@@ -118,6 +118,7 @@ def run_compiled(
     ``shown`` the run stops, as if its step had not been taken; without any entry it never does. Returns FINE,
     BAD_ACTION, OVERFLOW or FRESH, how many marks were noted, and the state of the environment.
     """
+    # 1. Take up the run where it was left: all that changes is in local variables until the end.
     known_gap = gap.size > 0
     stops = shown.first.size > 0
     position, totals = run_state
@@ -128,16 +129,19 @@ def run_compiled(
     steps_done = 0
     episodes_done = 0
     n_noted = 0
+    # 2. From mark to mark, as far as the limits of this call allow.
     for mark in marks:
         ahead = mark - position[clock]  # of where this call began
         last_step = min(ahead, steps) if clock == ALL_STEPS else steps
         last_episode = ahead if clock == ALL_EPISODES else steps
         while steps_done < last_step and episodes_done < last_episode:
+            # 3. Begin an episode, unless the last call ended within one.
             if observation == NONE:
                 state, observation = functions.begin(functions.data, view, env_rng)
             if action == NONE:
                 action = rule.begin(memory, observed(view, observation), rng)
             while steps_done < last_step:
+                # 4. Take a step: check the action, ask the environment, count, and let the rule learn and choose.
                 if not (0 <= action < legal.shape[1] and legality(legal, observation, action)):
                     code = BAD_ACTION
                     break
@@ -167,6 +171,7 @@ def run_compiled(
                 seen, next_seen = observed(view, observation), observed(view, next_observation)
                 action = rule.step(memory, Transition(seen, action, reward, next_seen, terminated, truncated), rng)
                 observation = next_observation
+                # 5. Note the episode that is over.
                 if terminated or truncated:
                     finished[episodes_done, 0] = episode_return
                     finished[episodes_done, 1] = episode_regret
@@ -178,12 +183,14 @@ def run_compiled(
                     break
             if code != FINE:
                 break
+        # 6. Note the sums at the mark, if it was reached.
         if code == FINE and not np.isfinite(all_reward):
             code = OVERFLOW
         if code != FINE or (steps_done if clock == ALL_STEPS else episodes_done) < ahead:
             break
         noted[n_noted, 0], noted[n_noted, 1] = all_reward, all_regret
         n_noted += 1
+    # 7. Leave the run where the next call takes it up.
     position[OBSERVATION], position[ACTION], position[ELAPSED] = observation, action, elapsed
     position[ALL_STEPS] += steps_done
     position[ALL_EPISODES] += episodes_done
@@ -217,17 +224,20 @@ def session(
     """
     served = NONE
     while True:
+        # 1. What is due: the answer to an action, the first observation of an episode, or nothing after an error.
         position, totals = run_state
         asked = served >= 0 and position[ACTION] != NONE  # False after Ctrl-C, which abandons the episode
         served = FINE
         if asked or position[ACTION] == NONE:
             observation = position[OBSERVATION] if asked else NONE
+            # 2. Receive what the environment has answered, and check it.
             arrived = receive(view, buffer[0], legal.shape[0], observation)
             if arrived == BAD_OBSERVATION:
                 served = BAD_OBSERVATION
             elif asked and not np.isfinite(buffer[1]):
                 served = BAD_REWARD
             elif asked:
+                # 3. Count the step, and let the rule learn and choose.
                 reward = buffer[1]
                 terminated = buffer[2] != 0.0
                 truncated = buffer[3] != 0.0
@@ -243,6 +253,7 @@ def session(
                 t = Transition(seen, action, reward, next_seen, terminated, truncated)
                 position[ACTION] = rule.step(memory, t, rng)
                 position[OBSERVATION] = arrived
+                # 4. Note the episode that is over.
                 if terminated or truncated:
                     finished[0, 0] = totals[RETURN]
                     finished[0, 1] = totals[REGRET]
@@ -253,8 +264,10 @@ def session(
                     totals[RETURN] = totals[REGRET] = 0.0
                     served = OVER
             else:
+                # 5. Begin an episode.
                 position[OBSERVATION] = arrived
                 position[ACTION] = rule.begin(memory, observed(view, arrived), rng)
+        # 6. Serve the action that was chosen, unless the episode is over or something is wrong.
         if served == FINE:
             served = position[ACTION]
             if not (0 <= served < legal.shape[1] and legality(legal, position[OBSERVATION], served)):

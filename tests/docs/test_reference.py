@@ -12,6 +12,7 @@ import pytest
 
 from rlsuite import reference
 from rlsuite.reference import learning
+from rlsuite.training import kernels
 
 
 @pytest.fixture(scope="module")
@@ -89,3 +90,11 @@ def test_plain_forms_that_are_named_exist() -> None:
             module, _, name = one.rpartition(".")
             function = getattr(reference, name)
             assert f"{function.__module__}.{function.__name__}" == f"{module}.{name}"
+
+
+@pytest.mark.parametrize(("name", "phases"), [("run_compiled", 7), ("session", 6)])
+def test_the_loops_say_what_each_phase_does(name: str, phases: int) -> None:
+    source = inspect.getsource(getattr(kernels, name).function)
+    assert [int(number) for number in re.findall(r"^ +# (\d)\. [A-Z].*[.:]$", source, flags=re.MULTILINE)] == [
+        *range(1, phases + 1)
+    ]

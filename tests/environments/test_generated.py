@@ -565,11 +565,9 @@ def faults(seed: int) -> list[str]:
     auto = ran(one)
     if (auto.error, auto.learned) != (truth.error, truth.learned):
         found.append(f"auto: other bytes {auto.loop} {auto.reason} {auto.error}")
-    if not one.declares:
-        other_calls = auto.calls != truth.calls
-    else:  # a run that goes back takes the steps of its last stretches again
-        other_calls = one.honest and not auto.calls <= truth.calls
-    if other_calls:
+    # a run that goes back takes the steps of its last stretches again
+    more = one.honest and not auto.calls <= truth.calls
+    if more if one.declares else auto.calls != truth.calls:
         found.append(f"auto: other calls {auto.calls} {truth.calls}")
     asked = ran(one, tabulate=True)
     if asked.error.startswith("FOREIGN") or asked.seconds > PATIENCE + 60.0:
