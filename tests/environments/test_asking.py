@@ -238,6 +238,12 @@ def world():
     }
 
 
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    """Other tests write beside the sources meanwhile: what they compile."""
+    monkeypatch.chdir(tmp_path)
+
+
 @contextmanager
 def nothing_harmed():
     before, had = world(), resources()
@@ -248,8 +254,7 @@ def nothing_harmed():
 
 
 @pytest.mark.parametrize("what", OUTSIDE)
-def test_asking_harms_nothing_and_names_the_cause(what, tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
+def test_asking_harms_nothing_and_names_the_cause(what, monkeypatch, capfd):
     monkeypatch.setattr(child_process, "MOST_MEMORY", 1 << 29)
     do, why = OUTSIDE[what]
     env = walk(do)
@@ -287,8 +292,7 @@ def test_a_model_is_asked_for_without_harm():
     assert SEEN == []
 
 
-def test_agents_ask_without_harm(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_agents_ask_without_harm():
     env = walk(writes)
     with nothing_harmed(), pytest.raises(UnsuitableEnvironment, match="opens a file"):
         rl.QLearning().learn(env, steps=300, seed=1, tabulate=True)
