@@ -482,7 +482,7 @@ class Probe:
         if kind is bool or value is None or kind is str:
             return (kind.__name__, value)
         if kind is float or issubclass(kind, _FLOATS):
-            return ("float", float(value), str(value))  # tells 0.0 from -0.0
+            return ("float", float(value).hex(), str(value))  # NaN equals itself, and 0.0 is not -0.0
         if kind is np.bool_:
             return ("bool", bool(value))
         if kind is np.ndarray and not value.dtype.hasobject:

@@ -9,12 +9,15 @@ where the environment is asked (`rlsuite.environments.child_process`).
 import dis
 import functools
 import inspect
+import io
 import os
 import pickle
 import random
 import sys
 import types
 from collections.abc import Iterator
+from enum import Enum
+from importlib.util import resolve_name
 from typing import Any, cast
 
 import gymnasium
@@ -32,7 +35,13 @@ FORBIDDEN_MODULES = {
     "weakref": "refers to objects that may disappear",
     "contextvars": "reads variables of its context",
 }
-FORBIDDEN_FUNCTIONS = {"globals": "reads all globals", "vars": "reads all attributes"}
+FORBIDDEN_FUNCTIONS = {
+    "globals": "reads all globals",
+    "vars": "reads all attributes",
+    "__import__": "finds modules by their names",
+    "import_module": "finds modules by their names",
+}
+_SAY_WHAT_IS_PICKLED = ("__getstate__", "__reduce__", "__reduce_ex__", "__getnewargs__", "__getnewargs_ex__")
 _TRUSTED_PACKAGES = {"rlsuite", "gymnasium", "numpy", "numba", "scipy", *sys.stdlib_module_names}
 _WRAPPED = ("step", "reset", "observation", "reward", "action")
 """The methods of wrappers that are called in a step."""
@@ -59,35 +68,29 @@ class Surroundings:
 
     def __init__(self, base: BareEnv, *wrappers: Wrapper):
         self.forbidden = ""
-        self._data: dict[str, tuple[Any, str]] = {}  # where a value is kept, and its name there
+        self._data: dict[tuple[str, int], tuple[Any, str]] = {}  # where each value is kept, and its name there
         self._seen: dict[int, tuple[types.FunctionType, types.CodeType]] = {}
         layers: tuple[Any, ...] = (base, *wrappers)
-        own: list[type] = [kind for layer in layers for kind in type(layer).__mro__ if not _trusted(kind.__module__)]
-        self._kinds = list(dict.fromkeys(own))
-        values: list[tuple[dict[str, Any], str, Any]] = [
-            (vars(layer), name, value)
-            for layer in layers
-            for name, value in cast("dict[str, Any]", vars(layer)).items()
-            if name != "env" or layer is base  # not what a wrapper wraps
-        ]
-        for _, _, value in values:
-            kind: Any = value.__class__
-            if not _trusted(kind.__module__) and kind not in self._kinds:
-                self._kinds += [one for one in kind.__mro__ if not _trusted(one.__module__)]
-        for kind in self._kinds:
+        own: list[type] = [kind for layer in layers for kind in type(layer).__mro__ if _of_others(kind)]
+        self._kinds: list[type] = []
+        self._imported: set[str] = set()  # when one of the functions is called
+        self._packages = {kind.__module__.partition(".")[0] for kind in own}
+        for kind in own:
             self._add_class(kind)
-            if kind in own and "__slots__" in vars(kind):
+            if "__slots__" in vars(kind):
                 self._forbid("__slots__", "keeps attributes where they cannot be watched")
-        for attributes, name, value in values:
-            if isinstance(value, (*_CALLED, types.MethodType)):
-                self._refer(f"its attribute `{name}`", name, value, attributes)
-            elif callable(value):
-                self._follow(cast("Any", type(value)).__call__)
+        for value in _parts_of(layers):
+            if isinstance(value, type):
+                self._add_class(value)
+            elif isinstance(value, _FOLLOWED) or hasattr(value, "__wrapped__"):
+                self._follow(value)
+            else:
+                self._add_part(value)
         for layer in layers:
             for name in ("step", "reset") if layer is base else _WRAPPED:
                 self._follow(getattr(cast("Any", type(layer)), name, None))
-        self._before = self._contents()
-        self.unknown = next((name for name, content in self._before.items() if content is _UNKNOWN), "")
+        self._before, self._modules = self._contents(), self._atoms_of_modules()
+        self.unknown = next((name for (name, _), content in self._before.items() if content is _UNKNOWN), "")
         if self.unknown:
             what = f"refers to {self.unknown}, which cannot be compared with itself later"
             self._forbid("it cannot be pickled", what)
@@ -95,45 +98,92 @@ class Surroundings:
     def changed(self) -> str:
         """What has changed since the start, in words; empty if nothing has."""
         now = self._contents()
-        return next((name for name, content in self._before.items() if now[name] != content), "")
+        for key, content in self._before.items():
+            if now[key] != content:
+                return key[0]
+        modules = self._atoms_of_modules()
+        for module in modules.keys() | self._modules.keys():
+            before = self._modules.get(module)
+            if before is None:
+                return f"which modules are imported ({module})"
+            if modules.get(module) != before:
+                return f"the module {module}"
+        return ""
 
     def same(self, later: "Surroundings") -> bool:
         """Whether the methods are the same at a later time, and what they refer to."""
         return self._seen == later._seen and self._before == later._before
 
-    def _contents(self) -> dict[str, object]:
-        contents: dict[str, object] = {
-            "the global generator of numpy.random": _bytes_of(np.random.get_state()),  # noqa: NPY002 - drawn from by it
-            "the global generator of random": random.getstate(),
-            "the variables of the operating system": dict(os.environ),
+    def _contents(self) -> dict[tuple[str, int], object]:
+        contents: dict[tuple[str, int], object] = {
+            ("the global generator of numpy.random", 0): _bytes_of(np.random.get_state()),  # noqa: NPY002 - it may draw
+            ("the global generator of random", 0): random.getstate(),
+            ("the variables of the operating system", 0): dict(os.environ),
         }
-        for name, (holder, key) in self._data.items():
-            if isinstance(holder, types.CellType):
-                try:
-                    contents[name] = _bytes_of(holder.cell_contents)
-                except ValueError:  # empty
-                    contents[name] = None
-            elif isinstance(holder, types.FunctionType):
-                contents[name] = _bytes_of(vars(holder))
-            else:
-                contents[name] = _bytes_of(holder.get(key))
+        contents.update((key, _bytes_of(_value_in(*place))) for key, place in self._data.items())
         return contents
 
+    def _watch(self, where: str, holder: Any, name: str = "") -> None:
+        self._data[where, id(holder)] = holder, name
+
+    def _atoms_of_modules(self) -> dict[str, dict[str, object]]:
+        """Numbers and texts in the modules of its own packages, as a step may find a module in many ways.
+
+        And whether those are there that its functions import: what is imported in a step may count the steps.
+        """
+        found: dict[str, dict[str, object]] = {name: {} for name in self._imported if name in sys.modules}
+        modules: list[tuple[str, Any]] = [*sys.modules.items()]
+        for name, module in modules:
+            if name.partition(".")[0] in self._packages and isinstance(module, types.ModuleType):
+                values = [*vars(module).items()]
+                found[name] = {key: repr(value) for key, value in values if isinstance(value, _ATOMS)}
+        return found
+
     def _add_class(self, kind: type) -> None:
-        for name, value in vars(kind).items():
-            if not name.startswith(("__", "_abc_")) and not callable(value) and not isinstance(value, _DESCRIPTORS):
-                self._data[f"the class attribute {kind.__name__}.{name}"] = (vars(kind), name)
+        """Watch the attributes of a class, of the classes that it is derived from, and of its metaclass."""
+        classes: tuple[type, ...] = (*kind.__mro__, *cast("type", type(kind)).__mro__)
+        for one in classes:
+            if one in self._kinds or not _of_others(one):
+                continue
+            self._kinds.append(one)
+            attributes: Any = vars(one)
+            for name, value in attributes.items():
+                if isinstance(value, Enum) and isinstance(value, one):  # pickled by its name
+                    self._watch(f"the member {one.__name__}.{name}", value)
+                elif not (name.startswith(("__", "_abc_")) or callable(value) or isinstance(value, _DESCRIPTORS)):
+                    self._watch(f"the class attribute {one.__name__}.{name}", attributes, name)
+
+    def _add_part(self, value: Any) -> None:
+        """Watch the class of an object in an attribute; the object itself is compared by its pickle."""
+        kind = cast(Any, type(value))
+        self._add_class(kind)
+        for one in filter(_of_others, kind.__mro__):
+            for name in _SAY_WHAT_IS_PICKLED:
+                method: object = vars(one).get(name)
+                if method is not None and not _trusted(_module_of(method)):
+                    self._forbid(f"{one.__name__}.{name}", "keeps an object that says itself what is pickled")
+        if callable(method := getattr(kind, "__call__", None)):  # noqa: B004 - the function, to be looked at
+            self._follow(method)
 
     def _follow(self, function: object) -> None:
         """Look at what a function refers to, and at the functions that it may call."""
-        function = inspect.unwrap(function) if callable(function) else function
+        if callable(function):
+            function = inspect.unwrap(function, stop=self._is_cache)
+        if isinstance(function, functools.partial):
+            self._watch("an argument of a functools.partial", function)
         for plain in _functions_in(function):
             if id(plain) in self._seen or _trusted(plain.__module__):
                 continue
             self._seen[id(plain)] = plain, plain.__code__
-            self._data[f"an attribute of the function {plain.__name__}()"] = (plain, "__dict__")
-            for package in _imported_in(plain.__code__) & FORBIDDEN_MODULES.keys() - {"time"}:
-                self._forbid(package, FORBIDDEN_MODULES[package])
+            self._watch(f"an attribute of the function {plain.__name__}()", plain)
+            names = _names_in(plain.__code__)
+            for module in sorted(_imported_in(plain.__code__, plain.__globals__.get("__package__"))):
+                package = module.partition(".")[0]
+                if package in FORBIDDEN_MODULES.keys() - {"time"}:
+                    self._forbid(package, FORBIDDEN_MODULES[package])
+                elif not _trusted(package):
+                    self._imported.add(module)
+                    self._look_into(sys.modules.get(module), names)
             for name, cell in zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True):
                 if name == "__class__":
                     continue
@@ -144,8 +194,7 @@ class Surroundings:
                 self._refer(f"the variable `{name}` around {plain.__name__}()", name, content, cell)
             for default in (*(plain.__defaults__ or ()), *(plain.__kwdefaults__ or {}).values()):
                 if not isinstance(default, _ATOMS):
-                    self._data[f"a default argument of {plain.__name__}()"] = ({"": default}, "")
-            names = _names_in(plain.__code__)
+                    self._watch(f"a default argument of {plain.__name__}()", (default,))
             for name in names:
                 for kind in self._kinds:
                     if name in vars(kind):
@@ -164,22 +213,21 @@ class Surroundings:
             return
         if value is os.environ:  # of which a change is noticed
             return
-        module = str(getattr(value, "__module__", None) or "")
+        module = _module_of(value)
         package = module.partition(".")[0]
         if package in FORBIDDEN_MODULES and callable(value) and name != "sleep":
             self._forbid(name, FORBIDDEN_MODULES[package])
         elif isinstance(value, type):
             if not _trusted(module) and value not in self._kinds:
-                self._kinds.append(value)
                 self._add_class(value)
                 for method in ("__init__", "__call__"):
                     self._follow(vars(value).get(method))
-        elif isinstance(value, _CALLED) or hasattr(value, "__wrapped__"):
+        elif isinstance(value, _FOLLOWED) or hasattr(value, "__wrapped__"):
             self._follow(value)
         elif isinstance(value, gymnasium.Env):
             self._forbid(name, "refers to an environment by another name than self")
         elif not callable(value):
-            self._data[where] = (holder, name)
+            self._watch(where, holder, name)
 
     def _look_into(self, module: object, names: set[str]) -> None:
         """Note what a function may read or set in a module: attributes with a name that stands in its code."""
@@ -188,16 +236,70 @@ class Surroundings:
                 if not isinstance(value := vars(module).get(name), types.ModuleType):
                     self._refer(f"`{module.__name__}.{name}`", name, value, vars(module))
 
+    def _is_cache(self, function: object) -> bool:
+        if hasattr(function, "cache_info") and not _trusted(_module_of(function)):
+            name: str = getattr(function, "__name__", "a function")
+            self._forbid(name, "calls a function that keeps its results in a cache")
+        return False
+
     def _forbid(self, name: str, what: str) -> None:
         self.forbidden = self.forbidden or f"{what} ({name})"
 
 
 _WITH_FUNCTION: tuple[Any, ...] = (staticmethod, classmethod, types.MethodType)
-_CALLED: tuple[Any, ...] = (types.FunctionType, functools.partial)
+_FOLLOWED: tuple[Any, ...] = (types.FunctionType, types.MethodType, functools.partial)
 _DESCRIPTORS = (
     *(property, staticmethod, classmethod, functools.cached_property),
     *(types.MemberDescriptorType, types.GetSetDescriptorType),
 )
+
+
+class _Visitor(pickle.Pickler):
+    """Notes the functions, the classes and the objects of classes of others that it meets, however deep they are."""
+
+    def __init__(self, layers: tuple[Any, ...]):
+        super().__init__(io.BytesIO(), pickle.HIGHEST_PROTOCOL)
+        self.layers = layers
+        self.met: dict[int, Any] = {}
+
+    def persistent_id(self, obj: Any) -> Any:
+        """Note an object, and pass over the environment, functions and classes."""
+        if any(obj is layer for layer in self.layers) or isinstance(obj, np.random.Generator):
+            return 0
+        kind = cast(Any, type(obj))
+        if isinstance(obj, (*_FOLLOWED, type)) or _of_others(kind):
+            self.met[id(obj)] = obj
+        return 0 if isinstance(obj, types.FunctionType | types.ModuleType | type) else None
+
+
+def _parts_of(layers: tuple[Any, ...]) -> list[Any]:
+    """What the attributes of an environment and its wrappers hold."""
+    visitor = _Visitor(layers)
+    for layer in layers:
+        for value in cast("dict[str, Any]", vars(layer)).values():
+            try:
+                visitor.dump(value)
+            except Exception:  # classes of other packages may raise anything; what was met until then is looked at
+                continue
+            except Signal as signal:  # a counter of the environment's has been put into it
+                signal.forget()
+    return [*visitor.met.values()]
+
+
+def _value_in(holder: Any, name: str) -> object:
+    """What a cell, a dictionary, a partial or an object with attributes holds."""
+    if isinstance(holder, types.CellType):
+        try:
+            return holder.cell_contents
+        except ValueError:  # empty
+            return None
+    if isinstance(holder, functools.partial):
+        return cast("Any", holder).args, holder.keywords
+    if isinstance(holder, tuple):  # of a default argument
+        return cast("object", holder)
+    if isinstance(holder, types.FunctionType | Enum):
+        return {key: value for key, value in vars(holder).items() if not key.startswith("_")}
+    return holder.get(name)
 
 
 def _functions_in(found: Any) -> Iterator[types.FunctionType]:
@@ -222,17 +324,33 @@ def _names_in(code: types.CodeType) -> set[str]:
     return names
 
 
-def _imported_in(code: types.CodeType) -> set[str]:
-    """The packages that a function, or one inside it, imports when it is called."""
-    found = {str(one.argval).partition(".")[0] for one in dis.get_instructions(code) if one.opname == "IMPORT_NAME"}
+def _imported_in(code: types.CodeType, package: str | None) -> set[str]:
+    """The modules that a function, or one inside it, imports when it is called."""
+    found: set[str] = set()
+    before: list[Any] = []  # what the import is called with: how many dots, and what is taken from the module
+    for one in dis.get_instructions(code):
+        if one.opname == "IMPORT_NAME":
+            level: object = before[-2]
+            dots = "." * level if isinstance(level, int) else ""
+            found.add(resolve_name(f"{dots}{one.argval}", package) if dots and package else str(one.argval))
+        before.append(one.argval)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            found |= _imported_in(constant)
+            found |= _imported_in(constant, package)
     return found
 
 
-def _trusted(module: str) -> bool:
-    return module.partition(".")[0] in _TRUSTED_PACKAGES
+def _trusted(module: object) -> bool:
+    """Whether a module is of Python or of a package known to keep no counts; its name, or what is in its place."""
+    return not isinstance(module, str) or module.partition(".")[0] in _TRUSTED_PACKAGES
+
+
+def _of_others(kind: type) -> bool:
+    return not _trusted(kind.__module__)
+
+
+def _module_of(thing: object) -> str:
+    return str(getattr(thing, "__module__", None) or "")
 
 
 def _bytes_of(value: object) -> object:

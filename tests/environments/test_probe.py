@@ -9,6 +9,7 @@ from gymnasium.spaces import Discrete
 
 import rlsuite as rl
 from rlsuite.environments.facts import facts_of
+from rlsuite.environments.outcomes import leaves_of
 from rlsuite.environments.tabulation import NotTabulated, tabulation_of
 
 
@@ -259,3 +260,28 @@ def test_a_generator_that_stays_behind_is_named():
 
     with pytest.raises(NotTabulated, match="draws from a generator in its attribute `dice` that is not its np_random"):
         table_of(OldDice())
+
+
+@pytest.mark.parametrize("kind", [float, np.float32, np.array])
+def test_nan_may_belong_to_the_state(kind):
+    class Measures(Corridor):
+        """Its last measurement is missing in odd places, and pays where it is not."""
+
+        def reset(self, *, seed=None, options=None):
+            self.measured = kind(np.nan)
+            return super().reset(seed=seed)
+
+        def step(self, action):
+            missing = bool(np.isnan(self.measured))
+            place, _, end, cut, info = super().step(action)
+            self.measured = kind(np.nan if place % 2 else 1.0)
+            return place, float(not missing), end, cut, info
+
+    env = Measures()
+    env.reset(seed=1)
+    table = tabulation_of(facts_of(env), seconds=20.0)
+    rewards = set()
+    for state, row in enumerate(table.rows):
+        table.put(state, env)
+        rewards |= {(bool(np.isnan(env.measured)), leaf.reward) for tree in row or () for leaf in leaves_of(tree)}
+    assert rewards == {(True, 0.0), (False, 1.0)}

@@ -1,8 +1,12 @@
 """What an environment's methods use besides its attributes."""
 
 import abc
+import enum
 import functools
+import importlib
 import random
+import sys
+import types
 from collections import deque
 from datetime import datetime
 from typing import ClassVar
@@ -104,6 +108,195 @@ def test_the_environments_of_gymnasium_use_nothing_else():
         env.reset(seed=0)
         env.step(0)
         assert (surroundings.forbidden, surroundings.changed()) == ("", "")
+
+
+# ---------------------------------------------------------------------------------- where a count may be kept
+
+
+class Direction(enum.Enum):
+    UP = 1
+
+
+Direction.UP.moved = 0
+
+
+@functools.cache
+def store():
+    return [0]
+
+
+class Meta(type(gym.Env)):
+    moved = 0
+
+
+def helper():
+    pass
+
+
+helper.moved = 0
+PARTIAL = functools.partial(print, [0])
+
+
+class Part:
+    moved = 0
+    held: ClassVar = [0]
+
+    def move(self):
+        Part.moved += 1
+
+
+class Hides:
+    moved = 0
+
+    def __getstate__(self):
+        return {}
+
+
+class Rebuilds:
+    moved = 0
+
+    def __reduce__(self):
+        return (Rebuilds, ())
+
+
+class Counting(Base, metaclass=Meta):
+    count = staticmethod(lambda env: None)
+
+    def __init__(self, *parts):
+        self.parts = [{"first": one} for one in parts]
+
+    def step(self, action):
+        self.count()
+        return super().step(action)
+
+
+def counting(count, *parts):
+    return type("Counts", (Counting,), {"count": count, "__module__": __name__})(*parts)
+
+
+def counts_in_an_enum(env):
+    Direction.UP.moved += 1
+
+
+def counts_in_a_metaclass(env):
+    type(type(env)).moved += 1
+
+
+def counts_in_a_function(env):
+    helper.moved += 1
+
+
+def counts_in_its_own_function(env):
+    counts_in_its_own_function.moved = getattr(counts_in_its_own_function, "moved", 0) + 1
+
+
+def counts_in_a_partial(env):
+    PARTIAL.args[0][0] += 1
+
+
+def counts_in_the_class_of_a_part(env):
+    type(env.parts[0]["first"]).moved += 1
+
+
+def counts_in_a_list_of_the_class_of_a_part(env):
+    env.parts[0]["first"].held[0] += 1
+
+
+def counts_in_a_module_that_it_holds(env):
+    env.module.moved += 1
+
+
+@pytest.mark.parametrize(
+    ("env", "what"),
+    [
+        (counting(counts_in_an_enum), "the member Direction.UP"),
+        (counting(counts_in_a_metaclass), "the class attribute Meta.moved"),
+        (counting(counts_in_a_function), "an attribute of the function helper()"),
+        (counting(counts_in_its_own_function), "an attribute of the function counts_in_its_own_function()"),
+        (counting(counts_in_a_partial), "an argument of a functools.partial"),
+        (counting(lambda env: env.parts[0]["first"].move(), Part()), "the class attribute Part.moved"),
+        (counting(counts_in_the_class_of_a_part, Part()), "the class attribute Part.moved"),
+        (counting(counts_in_a_list_of_the_class_of_a_part, Part()), "the class attribute Part.held"),
+    ],
+)
+def test_a_count_is_found_wherever_it_is_kept(env, what):
+    surroundings = Surroundings(env)
+    assert (surroundings.forbidden, surroundings.changed()) == ("", "")
+    env.step(0)
+    assert surroundings.changed() == what
+
+
+@pytest.mark.parametrize(
+    ("env", "why"),
+    [
+        (counting(lambda env: store()), r"calls a function that keeps its results in a cache (store)"),
+        (counting(functools.lru_cache(lambda env: 0)), "calls a function that keeps its results in a cache (<lambda>)"),
+        (counting(lambda env: importlib.import_module("abc")), "finds modules by their names (import_module)"),
+        (counting(lambda env: __import__("abc")), "finds modules by their names (__import__)"),
+        (counting(lambda env: sys.modules["abc"]), "refers to `sys.modules`, which cannot be compared with itself "
+         "later (it cannot be pickled)"),
+        (counting(lambda env: 0, Hides()), "keeps an object that says itself what is pickled (Hides.__getstate__)"),
+        (counting(lambda env: 0, Rebuilds()), "keeps an object that says itself what is pickled (Rebuilds.__reduce__)"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_watched_is_a_doubt(env, why):
+    assert Surroundings(env).forbidden == why
+
+
+def test_a_module_of_its_own_package_is_watched_however_it_is_found(monkeypatch):
+    module = types.ModuleType(f"{__name__.partition('.')[0]}.counts")
+    module.moved = 0
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    env = counting(counts_in_a_module_that_it_holds)
+    surroundings = Surroundings(env)
+    env.module = module
+    env.step(0)
+    assert surroundings.changed() == f"the module {module.__name__}"
+    monkeypatch.setitem(sys.modules, f"{module.__name__}.later", module)
+    module.moved = 0
+    assert surroundings.changed() == f"which modules are imported ({module.__name__}.later)"
+
+
+def imports(env):  # in the step, which is what is tested
+    import counts_of_others
+
+    counts_of_others.moved[0] += 1
+
+
+def test_modules_that_are_imported_in_a_step_are_watched(monkeypatch):
+    surroundings = Surroundings(env := counting(imports))
+    assert (surroundings.forbidden, surroundings.changed()) == ("", "")
+    module = types.ModuleType("counts_of_others")
+    module.moved = [0]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    assert surroundings.changed() == "which modules are imported (counts_of_others)"
+    surroundings = Surroundings(env)
+    env.step(0)
+    assert surroundings.changed() == "`counts_of_others.moved`"
+
+
+def test_relative_imports_are_followed():
+    def imports_beside_it(env):
+        from . import test_probe
+        from .test_probe import Corridor  # noqa: F401
+
+        return test_probe
+
+    surroundings = Surroundings(counting(imports_beside_it))
+    package = __name__.rpartition(".")[0]
+    assert surroundings._imported == {package, f"{package}.test_probe"}
+
+
+def test_one_name_in_two_modules_is_two_globals():
+    spaces = [{"COUNT": 0, "__name__": f"{__name__}.{name}"} for name in ("one", "two")]
+    for space in spaces:
+        exec("def add(env):\n    global COUNT\n    COUNT += 1", space)
+    first, second = (space["add"] for space in spaces)
+    env = type("Both", (Base,), {"first": first, "second": second, "__module__": __name__,
+                                 "step": lambda env, action: (env.first(), env.second())})()  # fmt: skip
+    surroundings = Surroundings(env)
+    first(env)
+    assert surroundings.changed() == "the global `COUNT`"
 
 
 class Abstract(gym.Env, abc.ABC):
