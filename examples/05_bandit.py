@@ -18,7 +18,7 @@ explorations = {
 }
 results = [
     replace(
-        rl.train(rl.SampleAverage(exploration=rule), "rlsuite/Bandit-v0", steps=3_000, seeds=100),
+        rl.train(rl.SampleAverage(exploration=rule), "rlsuite/Bandit-v0", steps=3_000, seeds=100, workers=2),
         agent=label,
     )
     for label, rule in explorations.items()

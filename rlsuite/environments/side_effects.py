@@ -73,6 +73,7 @@ class Surroundings:
         layers: tuple[Any, ...] = (base, *wrappers)
         own: list[type] = [kind for layer in layers for kind in type(layer).__mro__ if _of_others(kind)]
         self._kinds: list[type] = []
+        self._uses_variables = False
         self._imported: set[str] = set()  # when one of the functions is called
         self._packages = {kind.__module__.partition(".")[0] for kind in own}
         for kind in own:
@@ -95,18 +96,21 @@ class Surroundings:
             what = f"refers to {self.unknown}, which cannot be compared with itself later"
             self._forbid("it cannot be pickled", what)
 
-    def changed(self) -> str:
-        """What has changed since the start, in words; empty if nothing has."""
+    def changed(self, modules: bool = True) -> str:
+        """What has changed since the start, in words; empty if nothing has.
+
+        Where other code runs meanwhile, the `modules` in which its methods are defined may change without them.
+        """
         now = self._contents()
         for key, content in self._before.items():
             if now[key] != content:
                 return key[0]
-        modules = self._atoms_of_modules()
-        for module in modules.keys() | self._modules.keys():
+        later = self._atoms_of_modules() if modules else self._modules
+        for module in later.keys() | self._modules.keys():
             before = self._modules.get(module)
             if before is None:
                 return f"which modules are imported ({module})"
-            if modules.get(module) != before:
+            if later.get(module) != before:
                 return f"the module {module}"
         return ""
 
@@ -118,8 +122,9 @@ class Surroundings:
         contents: dict[tuple[str, int], object] = {
             ("the global generator of numpy.random", 0): _bytes_of(np.random.get_state()),  # noqa: NPY002 - it may draw
             ("the global generator of random", 0): random.getstate(),
-            ("the variables of the operating system", 0): dict(os.environ),
         }
+        if self._uses_variables:  # other threads may change them, too
+            contents["the variables of the operating system", 0] = dict(os.environ)
         contents.update((key, _bytes_of(_value_in(*place))) for key, place in self._data.items())
         return contents
 
@@ -211,7 +216,8 @@ class Surroundings:
             if value.__name__ in FORBIDDEN_MODULES.keys() - {"time"}:  # whose own clocks are out of use
                 self._forbid(value.__name__, FORBIDDEN_MODULES[value.__name__])
             return
-        if value is os.environ:  # of which a change is noticed
+        if value is os.environ:
+            self._uses_variables = True
             return
         module = _module_of(value)
         package = module.partition(".")[0]

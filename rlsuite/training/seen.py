@@ -27,6 +27,7 @@ class Seen(NamedTuple):
     observation : (m,) int64
         What is observed next; NONE if the episode is over.
     reward : (m,) float64
+        NaN where it may be any, as it is drawn from a continuum.
     terminated : (m,) bool
     state : (2,) int64
         The state of the environment's generator, where it keeps it.
@@ -57,7 +58,8 @@ def is_seen(seen: Seen, pair: tuple[int, int], observation: int, reward: float, 
     """Whether an outcome of a pair of observation and action is in its list."""
     i = seen.first[pair]
     while i != NONE:
-        if seen.observation[i] == observation and seen.reward[i] == reward and seen.terminated[i] == terminated:
+        same_reward = seen.reward[i] == reward or np.isnan(seen.reward[i])
+        if seen.observation[i] == observation and same_reward and seen.terminated[i] == terminated:
             return True
         i = seen.then[i]
     return False
@@ -70,29 +72,34 @@ class SeenOutcomes:
     ----------
     shape : tuple of int
         How many observations and actions there are.
+    any_reward : bool
+        Whether outcomes that differ only in their rewards are one.
     """
 
-    def __init__(self, shape: tuple[int, int]):
-        self.shape = shape
+    def __init__(self, shape: tuple[int, int], any_reward: bool = False):
+        self.shape, self.any_reward = shape, any_reward
         self.forget()
 
     def forget(self) -> None:
         """Begin anew."""
-        self._seen, self._n = _room(self.shape, 64, (NOTHING_SEEN.state, NOTHING_SEEN.half)), 0
+        self._seen = _room(self.shape, 64, (NOTHING_SEEN.state, NOTHING_SEEN.half))
+        self._outcomes: set[tuple[int, int, int, float | None, bool]] = set()
 
     def add(self, observation: int, action: int, following: int, reward: float, terminated: bool) -> None:
         """Add an outcome; `following` is what is observed next, NONE if the episode is over."""
-        seen, n = self._seen, self._n
-        if is_seen.function(seen, (observation, action), following, reward, terminated):
+        outcome = observation, action, following, None if self.any_reward else reward, terminated
+        if outcome in self._outcomes:
             return
+        seen, n = self._seen, len(self._outcomes)
         if n == seen.then.size:
             larger = _room((0, 0), 2 * n, (seen.state, seen.half))
             for new, old in zip(larger[1:5], seen[1:5], strict=True):
                 new[:n] = old
             seen = self._seen = larger._replace(first=seen.first)
-        seen.observation[n], seen.reward[n], seen.terminated[n] = following, reward, terminated
+        seen.observation[n], seen.terminated[n] = following, terminated
+        seen.reward[n] = np.nan if self.any_reward else reward
         seen.then[n], seen.first[observation, action] = seen.first[observation, action], n
-        self._n += 1
+        self._outcomes.add(outcome)
 
     def of(self, rng: np.random.Generator) -> Seen:
         """Return them for a loop that draws from a generator of which `memory_of` is known."""

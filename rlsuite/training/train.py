@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -224,6 +225,8 @@ class _Run:
     def __setstate__(self, state: Info) -> None:
         spec = state.pop("spec")
         if spec is not None:
+            if isinstance(spec.entry_point, str):  # its package may register the id, too, which is to come first
+                import_module(spec.entry_point.partition(":")[0])
             gymnasium.registry[spec.id] = spec
         vars(self).update(state)
 

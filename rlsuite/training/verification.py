@@ -73,7 +73,7 @@ class VerifiedEngine:
         self._form = form
         self._follower = follower
         self._compiled = None
-        self._seen = SeenOutcomes(learner.legal.shape) if encode is None else None
+        self._seen = None if encode is not None else SeenOutcomes(learner.legal.shape, form.draws_rewards())
         self._latest: tuple[int, int, float, bool] | None = None  # its outcome is seen when the step has been learned
         if loop == "compiled":
             self._compiled = CompiledEngine(facts, form.adapter, learner)
@@ -218,7 +218,7 @@ class VerifiedEngine:
     def _end(self) -> None:
         """Compare what the steps of a stretch may have changed."""
         self._follower.end()
-        changed = "" if self._surroundings is None else self._surroundings.changed()
+        changed = "" if self._surroundings is None else self._surroundings.changed(modules=False)
         if changed and not self._follower.difference:
             self._follower.difference = f"its step or its reset changes {changed}, which its table does not have"
 

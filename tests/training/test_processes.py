@@ -1,7 +1,9 @@
 """Seeds in environments that have to be stepped are learned in several processes, with the bytes of one."""
 
+import importlib
 import inspect
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from rlsuite.errors import FailedRunsWarning, LearningError, OneProcessWarning
 from rlsuite.training import processes
 from rlsuite.training.failures import ends_all
 from rlsuite.training.results import Record
+from rlsuite.training.train import _Run
 
 LAKE = "FrozenLake-v1"
 
@@ -155,6 +158,29 @@ def test_what_a_script_defines_can_be_sent(tmp_path):
     path.write_text(SCRIPT)  # without a guard: other processes do not run it
     done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=120, check=False)
     assert (done.stdout, done.stderr) == ("fine\n", "")
+
+
+REGISTERS = """
+import gymnasium
+
+class Lake(gymnasium.envs.toy_text.FrozenLakeEnv):
+    pass
+
+gymnasium.register("LakeOfThisTest-v0", entry_point="registers_a_lake:Lake")
+"""
+
+
+def test_a_package_that_registers_its_environments_does_not_warn_where_they_are_sent_to(tmp_path, monkeypatch):
+    (tmp_path / "registers_a_lake.py").write_text(REGISTERS)
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("registers_a_lake")
+    sent = pickle.dumps(_Run(rl.QLearning(), "LakeOfThisTest-v0", {"steps": 10}))
+    del sys.modules["registers_a_lake"], gymnasium.registry["LakeOfThisTest-v0"]  # as in another process
+    try:
+        assert pickle.loads(sent)(3).seed == 3  # here, warnings are errors
+    finally:
+        sys.modules.pop("registers_a_lake", None)
+        gymnasium.registry.pop("LakeOfThisTest-v0", None)
 
 
 class Locked(Slippery):

@@ -8,6 +8,8 @@ import rlsuite as rl
 from rlsuite.environments.observation_view import NONE
 from rlsuite.errors import StepwiseWarning
 from rlsuite.training.seen import SeenOutcomes, is_seen, memory_of
+from rlsuite.training.verification import FEW, FIRST, STRETCH
+from rlsuite_envs.bandits import BanditEnv
 
 
 @pytest.mark.parametrize("kind", [np.random.PCG64, np.random.PCG64DXSM])
@@ -53,6 +55,32 @@ def test_what_was_added_is_seen_and_nothing_else():
         assert is_seen(seen, (s, a), *rest) == ((s, a, *rest) in added)
     outcomes.forget()
     assert not any(is_seen(outcomes.of(rng), (s, a), *rest) for s, a, *rest in added)
+
+
+def test_rewards_from_a_continuum_are_one_outcome():
+    outcomes = SeenOutcomes((3, 2), any_reward=True)
+    for reward in np.random.default_rng(0).normal(size=100):
+        outcomes.add(1, 0, 2, float(reward), False)
+    seen = outcomes.of(np.random.default_rng(0))
+    assert (seen.observation == 2).sum() == 1
+    assert is_seen(seen, (1, 0), 2, 0.123, False)
+    assert not any(is_seen(seen, *other) for other in [((1, 0), 1, 0.5, False), ((1, 0), 2, 0.5, True)])
+
+
+def test_a_run_does_not_stop_for_rewards_that_it_draws(monkeypatch):
+    stops = []
+    add = SeenOutcomes.add
+    monkeypatch.setattr(SeenOutcomes, "add", lambda self, *outcome: stops.append(outcome) or add(self, *outcome))
+
+    class Own(BanditEnv):
+        """Of which nothing is known."""
+
+        def step(self, action):
+            return super().step(action)
+
+    rl.SampleAverage().learn(Own(), steps=5_000, seed=1)
+    # the first thousand, the stretches, and one for each of ten arms
+    assert len(stops) <= FIRST + 8 * STRETCH + 10 * FEW
 
 
 class Jackpot(gymnasium.Env):

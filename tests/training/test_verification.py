@@ -6,10 +6,10 @@ import pytest
 from gymnasium.envs.toy_text import FrozenLakeEnv
 
 import rlsuite as rl
-import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.forms.known_kinds import is_known_kind
 from rlsuite.errors import StepwiseWarning
+from rlsuite_envs.bandits import BanditEnv
 
 
 class Lake(FrozenLakeEnv):
@@ -113,7 +113,9 @@ def test_a_long_run_takes_few_of_its_steps_in_the_environment():
     assert 1_000 < env.taxi_orientation < 2_500
 
 
-@pytest.mark.parametrize("name", ["FrozenLake-v1", "CliffWalking-v1", "Taxi-v4", "rlsuite/GridGoal-v0"])
+@pytest.mark.parametrize(
+    "name", ["FrozenLake-v1", "CliffWalking-v1", "Taxi-v4", "rlsuite/GridGoal-v0", "rlsuite/Bandit-v0"]
+)
 def test_classes_that_are_known_are_not_verified(name):
     assert is_known_kind(facts_of(gymnasium.make(name)))
 
@@ -125,6 +127,17 @@ def test_a_class_is_known_by_its_source(monkeypatch):
     assert not is_known_kind(facts_of(env))
     with pytest.warns(StepwiseWarning, match="its table says"):
         agent().learn(env, steps=200, seed=1)
+
+
+@pytest.mark.parametrize("name", ["step", "reset", "draw_reward", "default_drawing"])
+def test_a_bandit_with_a_method_of_its_own_is_not_known(name, monkeypatch):
+    method = getattr(BanditEnv, name)
+    own = type("Own", (BanditEnv,), {name: lambda self, *args, **options: method(self, *args, **options)})
+    draws = name != "default_drawing"  # which no step calls
+    assert is_known_kind(facts_of(own())) != draws
+    if draws:
+        monkeypatch.setattr(BanditEnv, name, vars(own)[name])
+        assert not is_known_kind(facts_of(type("Other", (BanditEnv,), {})()))
 
 
 @pytest.mark.parametrize("name", ["decode", "step", "action_mask"])

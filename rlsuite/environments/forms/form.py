@@ -136,6 +136,10 @@ class Form:
         """The least and the largest reward, where there is no model that says so."""
         return None
 
+    def draws_rewards(self) -> bool:
+        """Whether rewards are drawn from a continuum, so that none occurs twice."""
+        return False
+
     def follower(self, facts: EnvironmentFacts) -> Follower | None:
         """Make what says beside the environment what it should do; None if the form is known to be right."""
         return None

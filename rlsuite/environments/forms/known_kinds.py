@@ -6,6 +6,7 @@ A few classes are known. For all others a run compares as it goes (`rlsuite.trai
 import hashlib
 import inspect
 from functools import cache
+from types import FunctionType
 from typing import Any, cast
 
 from gymnasium.envs.toy_text import CliffWalkingEnv, FrozenLakeEnv, TaxiEnv
@@ -25,6 +26,8 @@ _GYMNASIUM: dict[type, frozenset[str]] = {
 _toy_text: Any = toy_text  # without types
 _categorical_sample = _toy_text.categorical_sample
 _OURS = {kind: (kind.step, kind.reset) for kind in (TabularEnv, CompiledEnv)}
+_ABOVE = "rlsuite_envs.bandits", "BanditEnv"
+"""Ours, too: it calls the `step` and the `reset` of TabularEnv. This package does not import the environments."""
 _DECLARED = {"P", "initial_state_distrib", "model", "dynamics"}
 """What an environment declares."""
 _NOT_CALLED = {"dynamics", "np_random"}
@@ -43,14 +46,31 @@ def is_known_kind(facts: EnvironmentFacts) -> bool:
 @cache
 def _used_names(kind: type, step: Any, reset: Any) -> frozenset[str]:
     """What `step` and `reset` of a known class use; empty if a class is not known, or has one of these of its own."""
-    known: Any = next((one for one in kind.__mro__ if one in _GYMNASIUM or one in _OURS), None)
-    if known is None or (step, reset) != _OURS.get(known, (known.step, known.reset)):
+    kinds: Any = [one for one in kind.__mro__ if one in _GYMNASIUM or one in _OURS or _is_above(one)]
+    if not kinds:
+        return frozenset()
+    known = kinds[0]
+    if any((one.step, one.reset) != _OURS[one] for one in kinds if one in _OURS):  # replaced
+        return frozenset()
+    if (step, reset) != (known.step, known.reset):
         return frozenset()
     if known in _GYMNASIUM and _checksum(step, reset, _categorical_sample) not in _GYMNASIUM[known]:
         return frozenset()
-    names = {"step", "reset", *step.__code__.co_names, *reset.__code__.co_names, *_DECLARED}
+    names = {"step", "reset", *_DECLARED}
+    for one in kinds:
+        names |= {*one.step.__code__.co_names, *one.reset.__code__.co_names}
     subclasses = kind.__mro__[: kind.__mro__.index(known)]
     return frozenset() if any(names & vars(one).keys() for one in subclasses) else frozenset(names - _NOT_CALLED)
+
+
+def _is_above(kind: type) -> bool:
+    """Whether a class is that of `_ABOVE`, and no method that draws has been replaced."""
+    module, name = _ABOVE
+    methods = [vars(kind).get(method) for method in ("step", "reset", "draw_reward")]
+    return (kind.__module__, kind.__qualname__) == _ABOVE and all(
+        isinstance(one, FunctionType) and (one.__module__, one.__qualname__) == (module, f"{name}.{one.__name__}")
+        for one in methods
+    )
 
 
 def _checksum(*functions: Any) -> str:

@@ -103,6 +103,11 @@ class DeclaredTable(TableForm):
         """Offer it for all classes."""
         return cls.of(facts, wish)
 
+    def draws_rewards(self) -> bool:
+        """Whether the model has standard deviations of rewards."""
+        mdp = self.model.mdp if isinstance(self.model, POMDP) else self.model
+        return mdp is not None and mdp.reward_std is not None
+
     def follower(self, facts: EnvironmentFacts) -> Follower | None:
         """Follow the environment by its table."""
         return None if self.model is None or self.adapter is None else TableFollower(facts, self.model)
