@@ -91,6 +91,11 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
         if self.uses_features:
             for rate in (self.exploration.rule.first, self.exploration.rule.second):
                 check_unit("exploration", rate)
+            if self.exploration.counts:
+                raise errors.ParameterError(
+                    f"exploration: {self.exploration!r} counts how often each action was taken in each state, which "
+                    "needs a table; with features use another, such as EpsilonGreedy or Softmax"
+                )
 
     # ------------------------------------------------------------------------------------------------------ the memory
 

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +92,8 @@ class UpperConfidence(Exploration):
     UpperConfidence(c=2.0)
     """
 
+    counts: ClassVar[bool] = True
+
     c: float | Schedule = 2.0
 
     def __post_init__(self) -> None:
@@ -124,6 +127,8 @@ class CountBonus(Exploration):
     >>> CountBonus(10.0)
     CountBonus(beta=10.0)
     """
+
+    counts: ClassVar[bool] = True
 
     beta: float | Schedule = 1.0
 

@@ -1,7 +1,9 @@
 """Optimism in the face of uncertainty, by hand."""
 
 import numpy as np
+import pytest
 
+import rlsuite as rl
 from rlsuite.agents.exploration import (
     CountBonus,
     UpperConfidence,
@@ -33,3 +35,11 @@ def test_count_bonus_by_hand(make_memory):
     rng = np.random.default_rng(0)
     assert choose(memory, 0, rng) == 0
     assert choose(with_visits(memory, [4, 1]), 0, rng) == 1
+
+
+@pytest.mark.parametrize("exploration", [rl.UpperConfidence(), rl.CountBonus()])
+def test_what_counts_visits_needs_a_table(exploration):
+    with pytest.raises(rl.errors.ParameterError, match=r"counts how often .* needs a table; with features use another"):
+        rl.QLearning(exploration=exploration, features=rl.features.OneHot())
+    assert rl.QLearning(exploration=exploration).exploration.counts
+    assert not rl.EpsilonGreedy().counts
