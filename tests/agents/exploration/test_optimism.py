@@ -9,6 +9,7 @@ from rlsuite.agents.exploration import (
     UpperConfidence,
     choose,
 )
+from rlsuite.features import OneHot
 
 
 def with_visits(memory, visits):
@@ -40,6 +41,6 @@ def test_count_bonus_by_hand(make_memory):
 @pytest.mark.parametrize("exploration", [rl.UpperConfidence(), rl.CountBonus()])
 def test_what_counts_visits_needs_a_table(exploration):
     with pytest.raises(rl.errors.ParameterError, match=r"counts how often .* needs a table; with features use another"):
-        rl.QLearning(exploration=exploration, features=rl.features.OneHot())
+        rl.QLearning(exploration=exploration, features=OneHot())
     assert rl.QLearning(exploration=exploration).exploration.counts
     assert not rl.EpsilonGreedy().counts
