@@ -268,14 +268,14 @@ class _Visitor(pickle.Pickler):
         self.layers = layers
         self.met: dict[int, Any] = {}
 
-    def persistent_id(self, obj: Any) -> Any:
-        """Note an object, and pass over the environment, functions and classes."""
-        if any(obj is layer for layer in self.layers) or isinstance(obj, np.random.Generator):
-            return 0
+    def reducer_override(self, obj: Any) -> Any:
+        """Note an object, and pass over the environment, functions and classes; it sees no numbers, texts and lists."""
         kind = cast(Any, type(obj))
-        if isinstance(obj, (*_FOLLOWED, type)) or _of_others(kind):
+        layer = any(obj is one for one in self.layers) or isinstance(obj, np.random.Generator)
+        if not layer and (isinstance(obj, (*_FOLLOWED, type)) or _of_others(kind)):
             self.met[id(obj)] = obj
-        return 0 if isinstance(obj, types.FunctionType | types.ModuleType | type) else None
+        passed = layer or isinstance(obj, types.FunctionType | types.ModuleType | type)
+        return (int, ()) if passed and obj is not int else NotImplemented
 
 
 def _parts_of(layers: tuple[Any, ...]) -> list[Any]:
