@@ -58,7 +58,7 @@ class TableForm(Form):
             return Refusal(law if facts.comes_with_table else None)
         try:
             model = declared_model(facts, wish.gamma, vectors=wish.encode is not None)
-        except errors.UntrustedTable as error:
+        except errors.UnsuitableEnvironment as error:
             return Refusal(error)
         form = cls(facts, "its table", model=model)
         if isinstance(form, DeclaredTable) and not _numbers_its_state(facts.base):
