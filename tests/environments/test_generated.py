@@ -614,8 +614,8 @@ HONEST = Parts(
 """Environments that may count in their attributes, and draw whatever has a list of outcomes."""
 
 
-@pytest.mark.parametrize("n", [20, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [20, pytest.param(200, marks=pytest.mark.slow)])
 def test_of_the_honest_ones_nine_in_ten_get_a_table(n, monkeypatch):
-    monkeypatch.setattr(budget, "PATIENCE", 10.0)
+    monkeypatch.setattr(budget, "PATIENCE", 20.0)
     errors = [ran(written(2 * i, HONEST), 300, tabulate=True).error for i in range(n)]
     assert sum(not error for error in errors) >= 0.9 * n, "\n".join(error for error in errors if error)
