@@ -129,6 +129,7 @@ class Surroundings:
         return contents
 
     def _watch(self, where: str, holder: Any, name: str = "") -> None:
+        """Watch what a holder keeps; it must be one that is the same object when it is looked at again."""
         self._data[where, id(holder)] = holder, name
 
     def _atoms_of_modules(self) -> dict[str, dict[str, object]]:
@@ -151,12 +152,11 @@ class Surroundings:
             if one in self._kinds or not _of_others(one):
                 continue
             self._kinds.append(one)
-            attributes: Any = vars(one)
-            for name, value in attributes.items():
+            for name, value in vars(one).items():
                 if isinstance(value, Enum) and isinstance(value, one):  # pickled by its name
                     self._watch(f"the member {one.__name__}.{name}", value)
                 elif not (name.startswith(("__", "_abc_")) or callable(value) or isinstance(value, _DESCRIPTORS)):
-                    self._watch(f"the class attribute {one.__name__}.{name}", attributes, name)
+                    self._watch(f"the class attribute {one.__name__}.{name}", one, name)
 
     def _add_part(self, value: Any) -> None:
         """Watch the class of an object in an attribute; the object itself is compared by its pickle."""
@@ -197,9 +197,9 @@ class Surroundings:
                 except ValueError:
                     continue
                 self._refer(f"the variable `{name}` around {plain.__name__}()", name, content, cell)
-            for default in (*(plain.__defaults__ or ()), *(plain.__kwdefaults__ or {}).values()):
-                if not isinstance(default, _ATOMS):
-                    self._watch(f"a default argument of {plain.__name__}()", (default,))
+            defaults = (*(plain.__defaults__ or ()), *(plain.__kwdefaults__ or {}).values())
+            if not all(isinstance(one, _ATOMS) for one in defaults):
+                self._watch(f"a default argument of {plain.__name__}()", plain, "__defaults__")
             for name in names:
                 for kind in self._kinds:
                     if name in vars(kind):
@@ -293,7 +293,7 @@ def _parts_of(layers: tuple[Any, ...]) -> list[Any]:
 
 
 def _value_in(holder: Any, name: str) -> object:
-    """What a cell, a dictionary, a partial or an object with attributes holds."""
+    """What a cell, a partial, a function, a class, a member of an Enum or a dictionary holds."""
     if isinstance(holder, types.CellType):
         try:
             return holder.cell_contents
@@ -301,8 +301,10 @@ def _value_in(holder: Any, name: str) -> object:
             return None
     if isinstance(holder, functools.partial):
         return cast("Any", holder).args, holder.keywords
-    if isinstance(holder, tuple):  # of a default argument
-        return cast("object", holder)
+    if isinstance(holder, types.FunctionType) and name:
+        return holder.__defaults__, holder.__kwdefaults__
+    if isinstance(holder, type):
+        return vars(holder).get(name)
     if isinstance(holder, types.FunctionType | Enum):
         return {key: value for key, value in vars(holder).items() if not key.startswith("_")}
     return holder.get(name)

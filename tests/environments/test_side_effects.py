@@ -316,6 +316,24 @@ class Abstract(gym.Env, abc.ABC):
         return int(np.nan > action), 0.0, bool(action), False, {}
 
 
+def counts_in_a_default(env, kept=[0]):  # noqa: B006 - what is tested
+    kept[0] += 1
+
+
+def counts_in_its_class(env):
+    env.steps.append(0)
+
+
+@pytest.mark.parametrize("count", [counts_in_a_default, counts_in_an_enum, counts_in_a_partial, counts_in_its_class])
+def test_looked_at_again_it_is_the_same_until_it_changes(count):
+    env = counting(count, Part())
+    before = Surroundings(env)
+    assert before.same(Surroundings(env))
+    env.step(0)
+    assert before.changed()
+    assert not before.same(Surroundings(env))
+
+
 def test_what_cannot_change_is_not_compared():
     surroundings = Surroundings(Abstract())
     assert not surroundings.forbidden
