@@ -29,13 +29,18 @@ ANY_PLAN = "gap"
 LOOK = ("title", "xlim", "ylim")
 """Flags that all figures take."""
 
+COLOURS = ("vmin", "vmax")
+"""Flags of figures that show numbers as colours."""
 
-def add_look_flags(parser: Any) -> None:
-    """Add the flags that all figures take."""
+
+def add_look_flags(parser: Any, *, colours: bool = False) -> None:
+    """Add the flags that all figures take, and those of colours if asked for."""
     parser.add_argument("--title", metavar="TEXT", help="title of the figure")
     for axis in "xy":
         text = f"limits of the {axis} axis; none for an end that fits"
         parser.add_argument(f"--{axis}lim", nargs=2, type=_limit, metavar=("LOW", "HIGH"), help=text)
+    for flag, which in zip(COLOURS if colours else (), ("first", "last"), strict=False):
+        parser.add_argument(f"--{flag}", type=float, metavar="VALUE", help=f"value with the {which} colour")
 
 
 def _limit(text: str) -> float | None:
@@ -53,7 +58,8 @@ def look_of(chosen: argparse.Namespace) -> Keywords:
     ParameterError
         If one is given, and no figure is drawn.
     """
-    given = {name: getattr(chosen, name) for name in LOOK if getattr(chosen, name) is not None}
+    asked = {name: getattr(chosen, name, None) for name in LOOK + COLOURS}
+    given = {name: value for name, value in asked.items() if value is not None}
     if given and not getattr(chosen, "plot", "a folder"):
         raise ParameterError(f"--{next(iter(given))} applies only to the figure of --plot: add --plot FILE.png")
     return given
@@ -104,9 +110,9 @@ def _of_values(chosen: argparse.Namespace, env: "Env | None", layout: "GridLayou
             f"{name} draws states on a grid, and {chosen.environment} does not say where its states are: use --figure "
             f"{ELSEWHERE}"
         )
-    given = _given(chosen, name, figure.draw)
+    given = _given(chosen, name, figure.draw, look)
     first = (env,) if figure.on_grid else ()
-    return lambda solution: figure.draw(*first, solution, **given, **look)
+    return lambda solution: figure.draw(*first, solution, **given)
 
 
 def _of_plan(chosen: argparse.Namespace, pomdp: "POMDP", method: str, look: Keywords) -> "Draw":
@@ -130,8 +136,8 @@ def _of_plan(chosen: argparse.Namespace, pomdp: "POMDP", method: str, look: Keyw
         raise UnsuitableEnvironment(
             f"{name} draws alpha vectors, and {method} finds none; methods that find them: {', '.join(able)}"
         )
-    given = _given(chosen, name, figure.draw)
-    return lambda plan: figure.draw(plan, **given, **look)
+    given = _given(chosen, name, figure.draw, look)
+    return lambda plan: figure.draw(plan, **given)
 
 
 def _finds_vectors(method: Callable[..., Any]) -> bool:
@@ -143,9 +149,9 @@ def _finds_vectors(method: Callable[..., Any]) -> bool:
     return not other or issubclass(returned, AlphaVectorSolution)
 
 
-def _given(chosen: argparse.Namespace, name: str, draw: Callable[..., Any]) -> Keywords:
+def _given(chosen: argparse.Namespace, name: str, draw: Callable[..., Any], look: Keywords) -> Keywords:
     """Keywords of a figure."""
-    given = {"against": chosen.against} if chosen.against else {}
+    given = look | ({"against": chosen.against} if chosen.against else {})
     for flag in given.keys() - parameters(draw):
         raise ParameterError(f"--{flag} does not apply to {name}")
     if "tol" in parameters(draw):

@@ -93,7 +93,7 @@ def add(commands: Commands) -> None:
         help=f"which figure (default: {ON_GRID} for a grid, {ELSEWHERE} for others, and where states are hidden one "
         "that suits their number)",
     )
-    add_look_flags(parser)
+    add_look_flags(parser, colours=True)
     parser.add_argument("--against", metavar="NAME", help="iterations or seconds, the x axis of convergence and gap")
     add_json_flag(parser)
     parser.set_defaults(run=run)

@@ -22,7 +22,7 @@ from rlsuite.plotting.figure import (
     write_in_full,
 )
 from rlsuite.plotting.figure_list import figure_of_plan, figure_of_solution
-from rlsuite.plotting.intervals import FEW_POINTS
+from rlsuite.plotting.intervals import FEW_POINTS, identical
 from rlsuite.plotting.labels import by_label, common_title
 from rlsuite.plotting.style import OPTIMUM, Palette
 
@@ -265,6 +265,7 @@ def convergence(
         said.append(f"Never certified: {', '.join(uncertified)}.")
     dress_curves(axes, common_title(solution.lookahead.mdp for solution in named.values()), against, "error bound")
     _error_ticks(axes, against)
+    said += identical(axes, {label: curve for label, curve in curves.items() if curve[0].size})
     return finish(axes, look, said)
 
 

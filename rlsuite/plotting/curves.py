@@ -28,9 +28,9 @@ from rlsuite.plotting.figure import (
     write_in_full,
 )
 from rlsuite.plotting.figure_list import figure_of_results
-from rlsuite.plotting.intervals import Curve, draw_curves, leave_out_far_points
+from rlsuite.plotting.intervals import Curve, draw_curves
 from rlsuite.plotting.labels import is_agent
-from rlsuite.plotting.style import OPTIMUM, Palette
+from rlsuite.plotting.style import OPTIMUM, Look, Palette
 from rlsuite.training.results import Record, Results
 
 if TYPE_CHECKING:
@@ -398,9 +398,8 @@ def _draw(
     if alone:
         message = f"one seed for {', '.join(alone)}: no interval can be drawn (train with seeds=10)"
         warnings.warn(message, errors.RlsuiteWarning, stacklevel=errors.level_of_the_caller())
-    said = [*draw_curves(axes, curves, looks, look), *notes, *_draw_optima(axes, optima or {}, looks)]
-    if look.get("ylim") is None and quantity == RETURN:
-        said += leave_out_far_points(axes, curves)
+    lines, dashed = _lines_of(optima or {}, looks)
+    said = [*draw_curves(axes, curves, looks, look, references=lines), *notes, *dashed]
     dress_curves(axes, re.sub(MODULE, "", runs[0].environment), unit, quantity)
     count_along(axes)  # steps and episodes are whole numbers
     write_in_full(axes.yaxis)
@@ -413,18 +412,18 @@ def _known_optima(run: Results) -> list[float]:
     return known if len(known) == len(run.records) else []
 
 
-def _draw_optima(axes: "Axes", optima: Mapping[str, NDArray[np.float64]], looks: Palette) -> list[str]:
-    """Draw exact optima (agent's label to (n_seeds,) values) as dashed lines; return a sentence for the caption."""
+def _lines_of(
+    optima: Mapping[str, NDArray[np.float64]], looks: Palette
+) -> tuple[dict[str, tuple[float, Look]], list[str]]:
+    """Return exact optima (agent's label to (n_seeds,) values) as level lines, and a sentence for the caption."""
     if not optima:
-        return []
+        return {}, []
     means = {label: float(values.mean()) for label, values in optima.items()}
     first, *others = means.values()
     if np.allclose(others, first, rtol=1e-9):
-        lines = {"optimum": (first, OPTIMUM.colour)}
+        lines = {"optimum": (first, OPTIMUM)}
     else:
         # Agents with different discounts have different optima.
-        lines = {f"optimum ({label})": (mean, looks[label].colour) for label, mean in means.items()}
-    for label, (height, colour) in lines.items():
-        axes.axhline(height, label=label, color=colour, linestyle=OPTIMUM.line, linewidth=1.4, zorder=1.5)
+        lines = {f"optimum ({label})": (mean, Look(looks[label].colour, OPTIMUM.line)) for label, mean in means.items()}
     varies = any(np.ptp(values) > 1e-9 * np.abs(values).max() for values in optima.values())
-    return ["Dashed: exact optimum, mean over the problems of the seeds." if varies else "Dashed: exact optimum."]
+    return lines, [f"Dashed: exact optimum{', mean over the problems of the seeds' if varies else ''}."]

@@ -100,9 +100,14 @@ def draw_band(ax: "Axes", curve: Curve, look: Look, marker: str = "") -> None:
 
 
 def draw_curves(
-    ax: "Axes", curves: Sequence[Curve], looks: Palette, look: AxesKeywords, of: str = "seeds"
+    ax: "Axes",
+    curves: Sequence[Curve],
+    looks: Palette,
+    look: AxesKeywords,
+    of: str = "seeds",
+    references: Mapping[str, tuple[float, Look]] | None = None,
 ) -> list[str]:
-    """Draw curves with their bands, from 0 on; return the sentences of the caption about them.
+    """Draw curves with their bands, from 0 on, without a few far points; return what the caption says of them.
 
     Parameters
     ----------
@@ -116,17 +121,26 @@ def draw_curves(
         Keywords of the axes: which differences can be seen depends on the limits and the scale.
     of
         What the samples are, in the plural.
+    references
+        Heights and looks of level lines, by label.
     """
     for curve in curves:
         draw_band(ax, curve, looks[curve.label], marker="o" if len(curve.x) <= FEW_POINTS else "")
+    for label, (height, (colour, line)) in (references or {}).items():
+        ax.axhline(height, label=label, color=colour, linestyle=line, linewidth=1.4, zorder=1.5)
     right = max(float(curve.x.max()) for curve in curves)
     if right > 0.0 <= min(float(curve.x.min()) for curve in curves):
         ax.set_xlim(0.0, 1.01 * right)
+    asked = {name: look.get(name) for name in ("xscale", "yscale", "xlim", "ylim")}
+    ax.set(**{name: value for name, value in asked.items() if value is not None})
     every = np.concatenate([curve.samples.ravel() for curve in curves])
     low, high = float(every.min()), float(every.max())
     said = sentences(curves, of)
     if high - low > NOTHING * max(abs(low), abs(high)):
-        return said + _identical(curves, look)
+        lines = {curve.label: (curve.x, curve.samples.mean(axis=0)) for curve in curves}
+        if look.get("ylim") is None and ax.get_yscale() == "linear":
+            _leave_out_far_points(ax, list(lines.values()), [height for height, _ in (references or {}).values()])
+        return said + identical(ax, lines) + _outside(ax, list(lines.values()))
     middle, room = (low + high) / 2.0, max(abs(high), 1.0) / 2.0
     ax.set_ylim(middle - room, middle + room)
     ends = f"{low:.6g}", f"{high:.6g}"
@@ -138,69 +152,101 @@ def draw_curves(
 NOTHING: Final = 1e-5
 """A range below this fraction of the largest number holds nothing to see."""
 
-CLOSE: Final = 4e-3
-"""Lines are told apart if they are farther apart than this fraction of the height of the axes."""
+CLOSE: Final = 0.9
+"""Lines are told apart if they are farther apart than this in points, half of their width."""
+
+Line = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""(T,) positions along x, and the heights there."""
 
 
-def _identical(curves: Sequence[Curve], look: AxesKeywords) -> list[str]:
-    """A sentence for each group of lines that hide each other, from the beginning or for the last half at least."""
+def identical(ax: "Axes", lines: Mapping[str, Line]) -> list[str]:
+    """A sentence for each group of drawn lines that hide each other, all along or in the last half at least.
+
+    Parameters
+    ----------
+    ax
+        Where they are drawn, with its limits and scales.
+    lines
+        By label.
+    """
     said: list[str] = []
-    heights = [curve.samples.mean(axis=0) for curve in curves]
-    if look.get("yscale") == "log":
-        heights = [np.log(np.maximum(height, np.finfo(float).tiny)) for height in heights]
-    low, high = (float(end(np.concatenate(heights))) for end in (np.min, np.max))
-    if look.get("yscale") != "log":
-        below, above = look.get("ylim") or (None, None)
-        low, high = low if below is None else below, high if above is None else above
-    close = CLOSE * abs(high - low)
-    left = [Curve(curve.label, curve.x, height[np.newaxis]) for curve, height in zip(curves, heights, strict=True)]
+    drawn = {label: _on_the_page(ax, line) for label, line in lines.items()}
+    left = list(drawn)
     while left:
-        first = left.pop(0)
-        begins = [_alike_from(first, other, close) for other in left]
-        group = [(other.label, begin) for other, begin in zip(left, begins, strict=True) if begin is not None]
-        left = [other for other, begin in zip(left, begins, strict=True) if begin is None]
+        label = left.pop(0)
+        first = drawn[label]
+        begins = [(other, _alike_from(first, drawn[other])) for other in left]
+        group = {other: begin for other, begin in begins if begin is not None}
+        left = [other for other in left if other not in group]
         if group:
-            begin = max(begin for _, begin in group)
-            since = f" from {first.x[begin]:,g} on" if begin else ""
-            said.append(f"Identical{since}: {', '.join([first.label, *(label for label, _ in group)])}.")
+            begin = max(group.values())
+            known = np.sort(lines[label][0])
+            since = f" from {known[np.searchsorted(first[0], begin - 1e-6)]:,g} on" if begin > first[0][0] else ""
+            said.append(f"Identical{since}: {', '.join([label, *group])}.")
     return said
 
 
-def _alike_from(one: Curve, other: Curve, close: float) -> int | None:
-    """Return from which point on two lines cannot be told apart; None if it is later than the middle."""
-    if not np.array_equal(one.x, other.x):
+def _on_the_page(ax: "Axes", line: Line) -> Line:
+    """Return a line in points, from left to right, cut off at the lower and the upper end of the axes."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    order = np.argsort(line[0], kind="stable")
+    limits = ax.get_ylim()  # after it, the transformation knows the limits that matplotlib chooses
+    heights = np.clip(line[1][order], min(limits), max(limits))
+    x, y = 72.0 / figure.dpi * ax.transData.transform(np.column_stack([line[0][order], heights])).T
+    return x, y
+
+
+def _alike_from(one: Line, other: Line) -> float | None:
+    """Return from where on two lines on the page cannot be told apart; None if it is later than their middle."""
+    begin, end = max(one[0][0], other[0][0]), min(one[0][-1], other[0][-1])
+    first, last = min(one[0][0], other[0][0]), max(one[0][-1], other[0][-1])
+    if end - begin < (last - first) / 2:
         return None
-    apart = np.flatnonzero(np.abs(one.samples[0] - other.samples[0]) > close)
-    begin = int(apart[-1]) + 1 if apart.size else 0
-    return begin if begin <= one.x.size // 2 and begin < one.x.size else None
+    every = np.union1d(one[0], other[0])
+    x = every[(every >= begin) & (every <= end)]
+    apart = np.flatnonzero(np.abs(np.interp(x, *one) - np.interp(x, *other)) > CLOSE)
+    if not apart.size:
+        return float(begin)
+    alike = x[apart[-1] + 1 :]
+    return float(alike[0]) if alike.size and alike[0] <= (first + last) / 2 else None
 
 
 FAR: Final = 3.0
 """Points are far from the others if they are farther away than this many times the size of the largest of these."""
 
 
-def leave_out_far_points(ax: "Axes", curves: Sequence[Curve]) -> list[str]:
-    """Limit the y axis to most points of the lines if a few are far away; return a sentence about these.
+def _leave_out_far_points(ax: "Axes", lines: Sequence[Line], references: Sequence[float]) -> None:
+    """Limit the y axis to references and most points of the lines if a few points are far away.
 
-    They are far from the middle nine tenths by more than `FAR` times the size of these: the first returns of an agent
-    that falls from a cliff for an hour, not those of one that learns to reach a goal.
+    A few are a tenth of each line, one at least. They are far from the others by more than `FAR` times the size of
+    these: the first returns of an agent that falls from a cliff for an hour, not those of one that learns to reach a
+    goal.
     """
-    means = np.concatenate([curve.samples.mean(axis=0) for curve in curves])
-    low, high = (float(end) for end in np.quantile(means, [0.05, 0.95]))
+    means = np.sort(np.concatenate([heights for _, heights in lines]))
+    few = sum(max(1, len(heights) // 10) for _, heights in lines if len(heights) >= 5)
+    lowest, low, high, highest = (float(means[place]) for place in (0, few, -1 - few, -1))
     size = max(abs(low), abs(high))
     room = 0.5 * (high - low) + 0.05 * size
-    below, above = low - means.min() > FAR * size, means.max() - high > FAR * size
-    if not (below or above) or size == 0.0:
-        return []
-    ax.set_ylim((low if below else means.min()) - room, (high if above else means.max()) + room)
-    said = [f"{_points(means < low - room)} below, the lowest {means.min():,.4g}"] if below else []
-    if above:
-        said.append(f"{_points(means > high + room)} above, the highest {means.max():,.4g}")
-    return [f"Outside: {'; '.join(said)}."]
+    below, above = low - lowest > FAR * size > 0.0, highest - high > FAR * size > 0.0
+    if below or above:
+        shown = [low if below else lowest, high if above else highest, *references]
+        ax.set_ylim(min(shown) - room, max(shown) + room)
 
 
-def _points(outside: NDArray[np.bool_]) -> str:
-    return f"{outside.sum():,} point{'s' if outside.sum() > 1 else ''}"
+def _outside(ax: "Axes", lines: Sequence[Line]) -> list[str]:
+    """A sentence about the points of lines below and above the limits of the y axis."""
+    x, heights = (np.concatenate(parts) for parts in zip(*lines, strict=True))
+    (left, right), (low, high) = sorted(ax.get_xlim()), sorted(ax.get_ylim())
+    seen = heights[(left <= x) & (x <= right)]
+    below, above = seen[seen < low], seen[seen > high]
+    said = [f"{_points(below.size)} below, the lowest {below.min():,.4g}"] if below.size else []
+    said += [f"{_points(above.size)} above, the highest {above.max():,.4g}"] if above.size else []
+    return [f"Outside: {'; '.join(said)}."] if said else []
+
+
+def _points(number: int) -> str:
+    return f"{number:,} point{'s' if number > 1 else ''}"
 
 
 @takes_look
@@ -254,8 +300,11 @@ def mean_curves(
         raise ParameterError("mean_curves draws a dict {label: numbers}, of a row for each run")
     curves = [_curve(label, given, x) for label, given in samples.items()]
     ax = open_axes(look, CURVE_SIZE)
-    said = [*draw_curves(ax, curves, palette or Palette(samples), look, of), *notes]
-    _draw_references(ax, references or {})
+    level = {
+        label: (height, OPTIMUM._replace(line=(0.0, (1.0, 1.0 + number))) if number else OPTIMUM)
+        for number, (label, height) in enumerate((references or {}).items())
+    }
+    said = [*draw_curves(ax, curves, palette or Palette(samples), look, of, level), *notes]
     dress_curves(ax, "", "", "")
     write_in_full(ax.xaxis)
     write_in_full(ax.yaxis)
@@ -307,19 +356,12 @@ def _curve(label: str, given: ArrayLike | tuple[ArrayLike, ArrayLike], x: ArrayL
     return Curve(label, along, table)
 
 
-def _draw_references(ax: "Axes", heights: Mapping[str, float]) -> None:
-    """Draw dashed lines at some heights, by label."""
-    for number, (label, height) in enumerate(heights.items()):
-        line = OPTIMUM.line if number == 0 else (0.0, (1.0, 1.0 + number))
-        ax.axhline(height, label=label, color=OPTIMUM.colour, linestyle=line, linewidth=1.4, zorder=1.5)
-
-
 def sentences(curves: Sequence[Curve], of: str = "seeds") -> list[str]:
     """Sentences for the caption about the lines and bands of these curves."""
     counts = {curve.label: curve.n_seeds for curve in curves}
     several = sorted(set(counts.values()))
     if several == [1]:
-        return ["One seed: no interval." if of == "seeds" else f"n = 1: no interval over {of}."]
+        return [f"n = 1: no interval over {of}."]
     if len(several) == 1:
         said = [f"Lines: mean over n = {several[0]:,} {of}."]
     else:

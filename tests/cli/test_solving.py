@@ -8,6 +8,7 @@ from PIL import Image
 import rlsuite as rl
 from rlsuite.cli import output
 from rlsuite.planning import methods, watch
+from rlsuite.plotting import figure
 
 
 @pytest.fixture
@@ -207,6 +208,14 @@ def test_figures_are_chosen_by_what_there_is(
     assert drawn in (tmp_path / "figure.svg").read_text()
 
 
+def test_limits_of_the_colours(rlsuite, monkeypatch):
+    bars = []
+    save = figure.save
+    monkeypatch.setattr(figure, "save", lambda ax, path: bars.append(ax.child_axes[0].get_ylim()) or save(ax, path))
+    assert rlsuite("solve", "FrozenLake-v1", "--plot", "lake.png", "--vmin", "-1", "--vmax", "2").code == 0
+    assert bars == [(-1, 2)]
+
+
 def test_what_is_large_is_cut_short(rlsuite, rlsuite_json):
     rows = ["S" + "." * 119, "." * 120, "." * 119 + "G"]
     grid = ["rlsuite/GridWorld-v0", "--env", f"map={rows}"]
@@ -261,6 +270,11 @@ def test_json_lines():
         (["nothing.npz", "--env", "slip=0.2"], "nothing.npz: unknown keyword of MDP.read 'slip' (choices: "),
         (["FrozenLake-v1", "--plot", "a.png", "--figure", "regret"], "unknown figure 'regret' (choices: convergence, "),
         (["FrozenLake-v1", "--plot", "a.png", "--against", "seconds"], "--against does not apply to value_map"),
+        (
+            ["FrozenLake-v1", "--plot", "a.png", "--figure", "convergence", "--vmin", "0"],
+            "--vmin does not apply to convergence",
+        ),
+        (["FrozenLake-v1", "--vmax", "1"], "--vmax applies only to the figure of --plot"),
         (["FrozenLake-v1", "--figure", "value_map"], "--figure applies only to the figure of --plot"),
         (
             ["rlsuite/RiverSwim-v0", "--plot", "a.png", "--figure", "value_map"],

@@ -77,6 +77,11 @@ def test_what_was_never_certified_is_said(solution_of, caption_of):
         convergence(other)
 
 
+def test_methods_that_converge_alike_are_named(solution_of, caption_of):
+    same = [solution_of([1.0, 0.1, 0.01], method) for method in "ab"]
+    assert "Identical: a, b." in caption_of(convergence([*same, solution_of([2.0, 0.5, 0.02], "c")]))
+
+
 def test_long_traces_keep_their_ends(solution_of):
     bounds = np.geomspace(1e3, 1e-9, 50_000)
     x, y = curve(convergence(solution_of(bounds)), "by_hand")

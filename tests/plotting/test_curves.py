@@ -136,7 +136,7 @@ def test_one_seed_is_drawn_without_a_band_and_with_a_warning(results_of, caption
     assert seen[0].filename == __file__
     assert len(ax.collections) == 0
     np.testing.assert_array_equal(line_of(ax, "QLearning").get_ydata(), results.records[0].cumulative_reward)
-    assert caption_of(ax).startswith("One seed: no interval.")
+    assert caption_of(ax).startswith("n = 1: no interval over seeds.")
 
 
 def test_a_single_point_shows_its_interval_as_a_bar(results_of):
@@ -305,6 +305,20 @@ def test_lines_that_hide_each_other_are_named(results_of, caption_of):
     assert "Identical" not in caption_of(plotting.cumulative_reward([results_of("A"), results_of("Bcd")]))
 
 
+def test_lines_that_end_elsewhere_hide_each_other_too(caption_of):
+    slope = {label: (x, 2.0 * x) for label, x in (("a", np.arange(1.0, 90.0)), ("b", np.arange(2.5, 120.0, 3)))}
+    assert "Identical from 3 on: a, b." in caption_of(plotting.mean_curves(slope))
+    apart = slope | {"c": (np.arange(80.0, 120.0), 2.0 * np.arange(80.0, 120.0))}
+    assert "a, b." in caption_of(plotting.mean_curves(apart))  # a and c have too little in common
+
+
+def test_what_hides_is_judged_within_the_limits(caption_of):
+    """Curves 5 apart were called identical beside a first fall of 2000 that the limits left out."""
+    near = {"a": falls(100), "b": falls(100) + 5.0}
+    assert "Identical" not in caption_of(plotting.mean_curves(near))
+    assert "Identical: a, b." in caption_of(plotting.mean_curves(near, ylim=(-2100, 0)))
+
+
 @pytest.mark.parametrize(
     ("values", "words"),
     [([100.0] * 3, "all 100"), ([99.99976, 100.0, 100.0], "all between 99.9998 and 100"), ([0.0] * 3, "all 0")],
@@ -317,20 +331,51 @@ def test_a_figure_without_content_says_so(results_of, caption_of, values, words)
     assert high - low >= 1
 
 
-def test_first_falls_from_a_cliff_do_not_flatten_the_rest(results_of, caption_of):
-    def falls(seed):
-        return np.concatenate([np.full(4, -2000.0), np.random.default_rng(seed).normal(-30.0, 2.0, 96)])
+def falls(length, seed=0):
+    """The first tenth far below the others, as that of an agent that falls from a cliff for an hour."""
+    return np.where(
+        np.arange(length) < max(1, length // 10), -2000.0, np.random.default_rng(seed).normal(-30, 2, length)
+    )
 
-    results = results_of(seeds=12, episodes=[100] * 12)
-    records = [dataclasses.replace(record, episode_return=falls(record.seed)) for record in results.records]
-    results = dataclasses.replace(results, records=records)
-    ax = plotting.episode_return(results, smooth=1)
-    assert -60 < ax.get_ylim()[0] < -33
-    assert -28 < ax.get_ylim()[1] < 0
-    assert "Outside: 4 points below, the lowest -2,000." in caption_of(ax)
-    whole = plotting.episode_return(results, smooth=1, ylim=(-2100, 0))
-    assert whole.get_ylim() == (-2100, 0)
+
+@pytest.mark.parametrize("name", ["cumulative_reward", "regret", "evaluation", "evaluation_return", "episode_return"])
+def test_first_falls_from_a_cliff_do_not_flatten_the_rest(results_of, caption_of, name):
+    draw = plotting.figures()[name]
+    numbers = {"evaluation_time": np.arange(1, 6) * 100, "optimal_value": 5.0}
+    results = []
+    for label in ("QLearning", "Sarsa"):
+        one = results_of(label, episodes=[100] * 12, **numbers)
+        length = {"episode_return": 100, "cumulative_reward": 50, "regret": 50}.get(name, 5)
+        records = [dataclasses.replace(record, **{name: falls(length, record.seed)}) for record in one.records]
+        results.append(dataclasses.replace(one, records=records))
+    unsmoothed = {"smooth": 1} if name == "episode_return" else {}
+    ax = draw(results, **unsmoothed)
+    assert -60 < ax.get_ylim()[0] < -29
+    assert -29 < ax.get_ylim()[1] < 20
+    if name == "evaluation":
+        assert ax.get_ylim()[1] > 5  # the optimum can be seen
+    n_points = 2 * max(1, length // 10)
+    assert f"Outside: {n_points} points below, the lowest -2,000." in caption_of(ax)
+    whole = draw(results, ylim=(-2100, 6), **unsmoothed)
+    assert whole.get_ylim() == (-2100, 6)
     assert "Outside" not in caption_of(whole)
+
+
+def test_points_outside_limits_of_ones_own_are_counted(results_of, caption_of):
+    rise = results_of(cumulative_reward=np.arange(50.0))
+    assert "Outside: 39 points above, the highest 49." in caption_of(plotting.cumulative_reward(rise, ylim=(None, 10)))
+    said = caption_of(plotting.cumulative_reward(rise, ylim=(1, 45), xlim=(20, 480)))
+    assert "Outside: 2 points above, the highest 47." in said
+
+
+def test_curves_of_ones_own_leave_out_far_points_too(caption_of):
+    samples = {"a": falls(100), "b": (np.arange(1.0, 8.0), falls(7))}
+    ax = plotting.mean_curves(samples)
+    assert ax.get_ylim()[0] > -60
+    assert "Outside: 11 points below, the lowest -2,000." in caption_of(ax)
+    on_log_axes = plotting.mean_curves({"a": 10.0 ** np.arange(20)}, yscale="log")
+    assert on_log_axes.get_ylim()[1] > 1e19
+    assert "Outside" not in caption_of(on_log_axes)
 
 
 def test_learning_to_reach_a_goal_is_shown_whole(results_of, caption_of):
