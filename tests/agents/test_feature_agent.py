@@ -176,6 +176,7 @@ class UpdatingTwice(rl.ActionValueAgent):
     step = updating_twice
 
 
+@pytest.mark.cases("UpdatingTwice-stepwise")
 @pytest.mark.parametrize("loop", ["compiled", "stepwise"])
 @pytest.mark.parametrize("kind", [ChoosingAfterTheUpdate, UpdatingTwice])
 def test_a_rule_need_not_say_that_values_have_changed(kind, loop):

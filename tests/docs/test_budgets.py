@@ -74,6 +74,7 @@ def test_compiled():
 """
 
 
+@pytest.mark.cases("1-1")
 @pytest.mark.parametrize(("most", "status"), [(1, 1), (2, 0)])
 def test_a_run_that_compiles_too_much_fails(root: Path, tmp_path: Path, most: int, status: int) -> None:
     """Two functions: one for whole numbers, and one for others."""

@@ -16,7 +16,7 @@ from PIL import Image
 from rlsuite import plotting
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
-SHORT = {1, 2, 4, 8, 21, 40, 63, 64, 65, 67}
+SHORT = {1, 4, 64}
 """Numbers of the examples that take about a second, the first ones among them; `pytest -m slow` runs the others."""
 
 
@@ -66,10 +66,8 @@ def assert_shows_something(path: Path) -> None:
     with Image.open(path) as image:
         image.verify()
     with Image.open(path) as image:
-        pixels = np.asarray(image.convert("RGB"))
-    assert pixels.shape[0] > 300
-    assert pixels.shape[1] > 300
-    assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 50
+        assert min(image.size) > 300
+        assert len(image.convert("RGB").getcolors(2**24)) > 50
 
 
 # In this process, because most of what a new one does is to import the same libraries again.

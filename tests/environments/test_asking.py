@@ -253,6 +253,7 @@ def nothing_harmed():
         assert now <= then
 
 
+@pytest.mark.cases("writes a file", "prints", "ends its process", "loops", "sets.*", "opens a socket")
 @pytest.mark.parametrize("what", OUTSIDE)
 def test_asking_harms_nothing_and_names_the_cause(what, monkeypatch, capfd):
     monkeypatch.setattr(child_process, "MOST_MEMORY", 1 << 29)
@@ -487,6 +488,7 @@ def test_without_a_fork_the_environment_is_sent(monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.cases("prints", "crashes")
 @pytest.mark.parametrize("what", ["writes a file", "prints", "ends its process", "crashes", "loops and catches all"])
 def test_what_is_sent_harms_nothing(what, monkeypatch, capfd):
     monkeypatch.setattr(child_process, "FORKS", False)

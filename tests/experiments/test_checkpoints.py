@@ -86,7 +86,7 @@ def cart(toml):
     return toml(FEATURES, name="cart.toml")
 
 
-@pytest.mark.cases("9", "15")
+@pytest.mark.cases("9")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_cell_goes_on_after_any_end(lake, tmp_path, tree, number):
     whole, ended = tmp_path / "whole", tmp_path / "ended"

@@ -73,6 +73,7 @@ def test_equals_brute_force_within_a_horizon(random_mdps, random_pomdps, data):
     assert evaluate(policy) == pytest.approx(tree_value(model, policy, model.gamma, horizon), abs=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_pomdp_is_the_limit_of_long_horizons(random_pomdps, data):

@@ -162,6 +162,7 @@ def test_actions_that_are_no_directions_have_no_arrows(caption_of):
     assert "Arrows" not in caption_of(ax)
 
 
+@pytest.mark.slow
 def test_a_million_squares_are_drawn_as_colours(caption_of):
     size = 1000
     state = np.arange(size * size)

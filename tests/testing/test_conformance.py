@@ -20,7 +20,7 @@ LOOPS = ("compiled", "stepwise")
 OURS = sorted(name for name, kind in agent_classes().items() if getattr(rl, name, None) is kind)
 
 
-@pytest.mark.cases("QLearning", "SarsaLambda", "TD")
+@pytest.mark.cases("QLearning")
 @pytest.mark.parametrize("name", OURS)
 def test_every_agent_of_ours_conforms(name):
     check_agent(agent_classes()[name]())
@@ -31,7 +31,7 @@ TOO_LARGE = {("PosteriorSampling", "Taxi-v4")}
 """Worlds of 500 x 6 x 501 probabilities are drawn and solved again and again: an hour, for nothing new."""
 
 
-@pytest.mark.cases("(QLearning|TD)-.*")
+@pytest.mark.cases("QLearning-.*")
 @pytest.mark.filterwarnings("ignore::rlsuite.errors.RewardWarning")  # most of these are costs
 @pytest.mark.parametrize(
     ("name", "env"), [(name, env) for name in OURS for env in TABLES if (name, env) not in TOO_LARGE]

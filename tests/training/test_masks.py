@@ -234,7 +234,7 @@ ASKED = {
 }
 
 
-@pytest.mark.cases("Paired-QLearning", "Slipping-DynaQ")
+@pytest.mark.cases("Paired-QLearning")
 @pytest.mark.parametrize("name", ASKED)
 def test_masks_are_followed_on_a_table_that_was_asked_for(name):
     """The compiled loop notes them as it goes, as the stepwise loop does: the initial mask of a cell allows all."""

@@ -105,6 +105,7 @@ def test_a_short_run_makes_its_own_calls_and_no_others(loop, tmp_path):
     assert counting.steps == 300
 
 
+@pytest.mark.slow
 def test_a_long_run_takes_few_of_its_steps_in_the_environment():
     env = Lake()
     learned = agent().learn(env, steps=100_000, seed=1)

@@ -81,6 +81,7 @@ def test_a_tiny_prior_is_drawn_as_what_it_is():
     assert abs(firsts - 100) < 5 * math.sqrt(400 * 0.25 * 0.75)
 
 
+@pytest.mark.cases("ring")
 @pytest.mark.parametrize("problem", [gamble, ring])
 def test_the_world_that_was_drawn_is_solved(world_of, problem):
     model, tol = problem(), 1e-6

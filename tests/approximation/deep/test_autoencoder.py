@@ -120,6 +120,7 @@ def driver(seen):
     return SemiGradientSarsa(features=features, **rule).learn("MountainCar-v0", steps=1_000, seed=7, loop="compiled")
 
 
+@pytest.mark.slow
 def test_a_linear_agent_has_both_loops(driver, seen):
     assert driver.weights_.any()
     again = sklearn.base.clone(driver.features).fit(seen)  # the same seed finds the same networks
@@ -129,6 +130,7 @@ def test_a_linear_agent_has_both_loops(driver, seen):
     assert other.episodes_.tobytes() == driver.episodes_.tobytes()
 
 
+@pytest.mark.slow
 def test_it_is_a_link_of_a_chain(seen):
     """Squares of codes: what lies between two maps, and what a map needs to compute, do not meet."""
     chain = Chain([Scaling(), AutoencoderFeatures(n_features=3, hidden=(8,), epochs=2, seed=1), Polynomial(2)])
@@ -161,6 +163,7 @@ assert "torch" not in sys.modules
 """
 
 
+@pytest.mark.slow
 def test_an_agent_is_saved_with_it_and_loaded_without_pytorch(driver, seen, tmp_path):
     driver.save(tmp_path / "driver.npz")
     driver.features_.save(tmp_path / "features.npz")

@@ -148,6 +148,7 @@ def test_cart_pole_is_solved():
     assert returns_of("CartPole-v1", agent.act, 20, seed=2_000).mean() >= 475
 
 
+@pytest.mark.slow
 def test_images_of_a_grid_through_convolutions(corridor):
     agent = DQN(
         gamma=0.9,

@@ -36,6 +36,7 @@ def errors(env, weights):
     return np.sqrt((value**2).mean()), np.sqrt((projected**2).mean())
 
 
+@pytest.mark.slow
 def test_semi_gradient_td_diverges_on_the_star():
     """S&B2 Figure 11.2, left: after 1000 steps the eighth weight is beyond 100, and it has not finished."""
     env = star()

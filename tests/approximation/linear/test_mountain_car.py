@@ -56,6 +56,7 @@ def best_steps():
     return RegularGridInterpolator(grid, steps)
 
 
+@pytest.mark.slow
 def test_what_is_left_to_pay_is_learned(best_steps):
     """S&B2 Figure 10.1: the cost to go, flat in the middle of the first episode, rises to near 120 over the valley.
 

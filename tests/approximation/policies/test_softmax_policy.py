@@ -276,6 +276,7 @@ def test_a_file_keeps_the_policy(tmp_path):
         agent.act([1.0], action_mask=[0, 0])
 
 
+@pytest.mark.slow
 def test_evaluations_follow_the_random_policy():
     agent = Reinforce(features=Identity(), gamma=1.0, actor_rate=2**-12)
     agent.learn(short_corridor(), episodes=10_000, evaluate_every=10_000, seed=1)

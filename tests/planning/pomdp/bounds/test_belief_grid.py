@@ -79,6 +79,7 @@ def test_random_models_are_bracketed(random_pomdps, data, interpolation, resolut
         assert plan.upper_bound >= exact.lower_bound
 
 
+@pytest.mark.slow
 def test_a_learner_on_the_cells(tiger):
     """The lecture notes' own route: Q-learning on the discretised belief MDP finds what planning on it finds."""
     cells = discretised(tiger(0.75), resolution=20, interpolation="nearest")
