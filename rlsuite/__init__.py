@@ -107,8 +107,8 @@ if TYPE_CHECKING:
     from rlsuite.agents.exploration import RandomActions as RandomActions
     from rlsuite.agents.exploration import Softmax as Softmax
     from rlsuite.agents.exploration import UpperConfidence as UpperConfidence
+    from rlsuite.agents.exploration import action_probabilities as action_probabilities
     from rlsuite.agents.exploration import argmax as argmax
-    from rlsuite.agents.exploration import chances as chances
     from rlsuite.agents.exploration import choose as choose
     from rlsuite.agents.exploration import greedy as greedy
     from rlsuite.agents.exploration import max_value as max_value

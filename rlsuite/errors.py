@@ -23,7 +23,7 @@
     |-- RoundingWarning       probabilities in a file that had to be changed to sum to one
     |-- RewardWarning         rewards outside the range that an agent expects
     |-- FormerSignatureWarning  a rule with the signature of an earlier version  (also a FutureWarning)
-    |-- FormerNameWarning     an argument under its name of an earlier version   (also a FutureWarning)
+    |-- FormerNameWarning     an argument or a function under a former name      (also a FutureWarning)
     |-- NewRunWarning         a run that cannot go on after it was saved
     |-- OneProcessWarning     runs that other processes cannot help with
     |-- FailedRunsWarning     some of many runs had to stop
@@ -117,7 +117,7 @@ class FormerSignatureWarning(RlsuiteWarning, FutureWarning):
 
 
 class FormerNameWarning(RlsuiteWarning, FutureWarning):
-    """An argument has its name of an earlier version, which a later one will not know; the message shows the new."""
+    """A name of an earlier version is used, which a later one will not know; the message shows the new name."""
 
 
 class NewRunWarning(RlsuiteWarning):

@@ -205,8 +205,8 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
         if not self.uses_features:
             return self.policy()
         known: LinearMemory = self.memory_
-        weights, room = known.weights.copy(), self.features_.most_active_
-        indices, values = np.zeros(room, dtype=np.int64), np.zeros(room)
+        weights, most_active = known.weights.copy(), self.features_.most_active_
+        indices, values = np.zeros(most_active, dtype=np.int64), np.zeros(most_active)
 
         def policy(vector: NDArray[np.float64], action_mask: ArrayLike | None) -> NDArray[np.float64]:
             q = np.zeros((1, weights.shape[1]))

@@ -70,7 +70,7 @@ class Agent(Described):
     episodes_ : ndarray, shape (n_episodes,)
         Fields ``return`` (float64) and ``length`` (int64, steps) of all episodes learned from so far.
     record_ : Record
-        What the last call of `learn` has noted.
+        What the last call of `learn` has recorded.
     seed_ : int
         The seed that was used, given or drawn.
     steps_ : int
@@ -383,7 +383,7 @@ class Agent(Described):
         return None
 
     def _observe_ids_of(self, space: Space) -> None:
-        """Note the space whose observations are the rows of the tables."""
+        """Store the space whose observations are the rows of the tables."""
         ids = ObservationIds(space)
         self.observation_ids_ = None if isinstance(space, Discrete) else ids
         self.first_observation_ = int(space.start) if isinstance(space, Discrete) else 0

@@ -1,8 +1,8 @@
 """The steps since an episode began, for rules that need them later: Monte Carlo, n steps, the lambda-return.
 
 A buffer is written from the front while the episode lasts, and begun anew by the next one. Its arrays are as long as
-the longest episode that is expected; the system gives memory only to what is written. An episode that is longer ends
-learning with an error that says so (the rule returns `NO_ROOM` instead of an action): no step is dropped silently.
+the longest episode that is expected; the system gives memory only to what is written. If an episode is longer, the rule
+returns `EPISODE_TOO_LONG` instead of an action, and learning ends with an error: no step is dropped silently.
 """
 
 from typing import Annotated, NamedTuple
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rlsuite.core.checks import fits_in_memory
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Action, Array, State
-from rlsuite.training.kernels import NO_ROOM
+from rlsuite.training.kernels import EPISODE_TOO_LONG
 
 LONGEST = 1_000_000
 """Default number of steps of an episode that a rule stores."""
@@ -25,10 +25,10 @@ class EpisodeBuffer(NamedTuple):
     state: State  # (longest,)
     action: Action  # (longest,)
     reward: NDArray[np.float64]  # (longest,)
-    note: NDArray[np.float64]  # (longest,), such as the probability of the action
+    extra: NDArray[np.float64]  # (longest,), such as the probability of the action
     length: Annotated[NDArray[np.int64], Array(at_least=0, at_most="action")]  # (1,)
 
-    written_first = ("state", "action", "reward", "note")
+    written_first = ("state", "action", "reward", "extra")
     """What a rule reads only where it has written before: a new run need not find it as it was made."""
 
 
@@ -38,7 +38,7 @@ class VectorEpisodeBuffer(NamedTuple):
     observation: NDArray[np.float64]  # (longest, d)
     action: Action  # (longest,)
     reward: NDArray[np.float64]  # (longest,)
-    note: NDArray[np.float64]  # (longest,)
+    extra: NDArray[np.float64]  # (longest,)
     length: Annotated[NDArray[np.int64], Array(at_least=0, at_most="action")]  # (1,)
 
 
@@ -63,7 +63,7 @@ def new_episode_buffer(longest: int) -> EpisodeBuffer:
     return EpisodeBuffer(states, actions, np.zeros(longest), np.zeros(longest), np.zeros(1, dtype=np.int64))
 
 
-__all__ = ["LONGEST", "NO_ROOM", "EpisodeBuffer", "append_step", "clear", "has_room", "new_episode_buffer"]
+__all__ = ["EPISODE_TOO_LONG", "LONGEST", "EpisodeBuffer", "append_step", "clear", "has_capacity", "new_episode_buffer"]
 
 
 @compiled(in_place=True)
@@ -73,17 +73,17 @@ def clear(buffer: EpisodeBuffer | VectorEpisodeBuffer) -> None:
 
 
 @compiled(in_place=True)
-def has_room(buffer: EpisodeBuffer | VectorEpisodeBuffer) -> bool:
+def has_capacity(buffer: EpisodeBuffer | VectorEpisodeBuffer) -> bool:
     """Whether one more step can be remembered."""
     return buffer.length[0] < buffer.action.size
 
 
 @compiled(in_place=True)
-def append_step(buffer: EpisodeBuffer, state: int, action: int, reward: float, note: float) -> None:
-    """Record a step; there must be room for it."""
+def append_step(buffer: EpisodeBuffer, state: int, action: int, reward: float, extra: float) -> None:
+    """Record a step; the buffer must have the capacity."""
     t = buffer.length[0]
     buffer.state[t] = state
     buffer.action[t] = action
     buffer.reward[t] = reward
-    buffer.note[t] = note
+    buffer.extra[t] = extra
     buffer.length[0] = t + 1

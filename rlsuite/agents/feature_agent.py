@@ -1,4 +1,4 @@
-"""Agents whose rule asks its memory, and not a table: `features=` puts weights of features in the table's place.
+"""Agents whose rule asks its memory, and not a table: `features=` replaces the table by weights of features.
 
 A rule that is written with the functions of `rlsuite.agents.memory` learns in a table as well as in weights. What
 differs is the memory, and what an environment's observations become; both are here. Without features everything is
@@ -37,7 +37,7 @@ ONLY = {
 
 
 def new_active_features(most_active: int) -> ActiveFeatures:
-    """Make room for the features of two observations."""
+    """Make a buffer for the features of two observations."""
     rows = (2, most_active)
     return ActiveFeatures(
         np.zeros(rows, dtype=np.int64), np.zeros(rows), np.zeros(2, dtype=np.int64), np.zeros(1, dtype=np.int64)
@@ -160,8 +160,10 @@ class FeatureAgent(Agent):
         rows = check_observations(given, self.encoding_.low.size, type(self).__name__)
         if self.encoding_.transform is not None:
             rows = self.encoding_.transform(rows)
-        values, room = np.zeros((len(rows), known.weights.shape[1])), self.features_.most_active_
-        evaluate_rows(known.features, known.weights, rows, np.zeros(room, dtype=np.int64), np.zeros(room), values)
+        values, most_active = np.zeros((len(rows), known.weights.shape[1])), self.features_.most_active_
+        evaluate_rows(
+            known.features, known.weights, rows, np.zeros(most_active, dtype=np.int64), np.zeros(most_active), values
+        )
         return values
 
     def all_ids(self) -> NDArray[np.float64]:

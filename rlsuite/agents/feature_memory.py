@@ -7,7 +7,7 @@ step does not depend on how many there are.
 Two observations matter at any time: the one an action was taken in, and the one it led to. Each has a row in the
 memory, in turn, and `now` says which row is the former. Row 0 is that of the first observation of an episode.
 
-The rows of ``q`` are computed when an observation is located. An update marks in ``stale`` which of their values are
+The rows of ``q`` are computed when an observation is located. An update records in ``stale`` which of their values are
 out of date, and the exploration computes these anew before it chooses: a rule need not think of it.
 """
 
@@ -103,27 +103,27 @@ def evaluate(memory: "LinearMemory", row: int) -> None:
 
 
 FRESH, ALL = 0, -1
-"""Marks in ``stale``: no value of the row is out of date, or any of them may be; a + 1 stands for that of action a."""
+"""Values of ``stale``: no value of the row is out of date, or any of them may be; a + 1 stands for that of action a."""
 
 
 @compiled(in_place=True)
-def mark_stale(memory: "LinearMemory", mark: int) -> None:
-    """Note that the weights of an action have changed, or those of all: what was computed by them is out of date."""
+def mark_stale(memory: "LinearMemory", changed: int) -> None:
+    """Record that the weights of an action have changed, or those of all: what was computed by them is out of date."""
     stale = memory.stale
     first, second = stale[0], stale[1]
-    stale[0] = mark if first in (FRESH, mark) else ALL
-    stale[1] = mark if second in (FRESH, mark) else ALL
+    stale[0] = changed if first in (FRESH, changed) else ALL
+    stale[1] = changed if second in (FRESH, changed) else ALL
 
 
 @compiled(in_place=True)
 def refresh(memory: "LinearMemory", row: int) -> None:
     """Compute anew what is out of date in ``q[row]``."""
-    mark = memory.stale[row]
-    if mark != FRESH:
-        if mark == ALL:
+    changed = memory.stale[row]
+    if changed != FRESH:
+        if changed == ALL:
             evaluate(memory, row)
         else:
-            memory.q[row, mark - 1] = value_of(memory, row, mark - 1)
+            memory.q[row, changed - 1] = value_of(memory, row, changed - 1)
         memory.stale[row] = FRESH
 
 
@@ -307,7 +307,7 @@ class LinearMemory(NamedTuple):
     """Weights, and everything that choosing and learning need.
 
     The fields `q`, `visits`, `legal`, `legality`, `clock` and `scores` are those that `rlsuite.agents.exploration`
-    asks for, with the two rows in the place of states.
+    asks for, with the two rows instead of states.
     """
 
     weights: NDArray[np.float64]  # (n_features, n_actions)
@@ -322,7 +322,7 @@ class LinearMemory(NamedTuple):
     gamma: float
     learning_rate: Rate
     exploration: ExplorationRule
-    scores: NDArray[np.float64]  # (n_actions,), room for one number per action while one is chosen
+    scores: NDArray[np.float64]  # (n_actions,); a buffer of one number per action while one is chosen
     learned: Own = ()  # NamedTuple of what else the rule learns, saved with the agent
     scratch: Own = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
     operations: Operations = FEATURES

@@ -15,10 +15,10 @@ a rule asks                     a table                 features
 `end_step`                      counts visits, steps    counts steps, moves on to the next row
 =============================== ======================= ====================================
 
-What the functions of `rlsuite.agents.exploration` need is there for both: ``memory.q[place]`` holds the values of all
-actions in the place that `locate_next` has returned. Of features these are values by the weights of that moment. An
-update marks them as out of date, and `choose` and `chances` compute them anew first; a rule that reads ``memory.q`` or
-asks for `max_value` after an update calls `renew` before.
+What the functions of `rlsuite.agents.exploration` need is there for both: ``memory.q[row]`` holds the values of all
+actions in the row that `locate_next` has returned. Of features these are values by the weights of that moment. An
+update marks them as out of date, and `choose` and `action_probabilities` compute them anew first; a rule that reads
+``memory.q`` or asks for `max_value` after an update calls `renew` before.
 """
 
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -38,7 +38,7 @@ Observation: TypeAlias = int | NDArray[np.float64]
 """What a rule is given: an id, or a vector."""
 
 NOWHERE = -1
-"""The place of what comes after the end of an episode."""
+"""The row of what comes after the end of an episode."""
 
 
 class Operations(NamedTuple):
@@ -72,7 +72,7 @@ class CountingMemory(Protocol):
 
     @property
     def visits(self) -> NDArray[np.int64]:
-        """How often each pair was taken, shape (n_places, n_actions)."""
+        """How often each pair was taken, shape (n_rows, n_actions)."""
         ...
 
     @property
@@ -117,38 +117,38 @@ class Memory(ChoiceMemory, Protocol):
 
 @compiled(in_place=True)
 def locate_first(memory: AskedMemory, state: Observation) -> int:
-    """The place of the first observation of an episode, with the values of its actions in ``memory.q[place]``."""
+    """The row of the first observation of an episode, with the values of its actions in ``memory.q[row]``."""
     return memory.operations.locate_first(memory, state)
 
 
 @compiled(in_place=True)
 def locate(memory: AskedMemory, state: Observation) -> int:
-    """The place of the present observation: where its action was taken."""
+    """The row of the present observation: where its action was taken."""
     return memory.operations.locate(memory, state)
 
 
 @compiled(in_place=True)
 def locate_next(memory: AskedMemory, next_state: Observation) -> int:
-    """The place of the observation that the action led to, with the values of its actions in ``memory.q[place]``."""
+    """The row of the observation that the action led to, with the values of its actions in ``memory.q[row]``."""
     return memory.operations.locate_next(memory, next_state)
 
 
 @compiled(in_place=True)
-def value(memory: AskedMemory, place: int, action: int) -> float:
+def value(memory: AskedMemory, row: int, action: int) -> float:
     """Q(s, a) by what is known now."""
-    return memory.operations.value(memory, place, action)
+    return memory.operations.value(memory, row, action)
 
 
 @compiled(in_place=True)
-def update(memory: AskedMemory, place: int, action: int, amount: float) -> None:
+def update(memory: AskedMemory, row: int, action: int, amount: float) -> None:
     """Let Q(s, a) <- Q(s, a) + amount; of features w <- w + amount x(s), the gradient of Q(s, a)."""
-    memory.operations.update(memory, place, action, amount)
+    memory.operations.update(memory, row, action, amount)
 
 
 @compiled(in_place=True)
-def visit(memory: AskedMemory, place: int, action: int, kind: TraceUpdate, step_size: float) -> None:
+def visit(memory: AskedMemory, row: int, action: int, kind: TraceUpdate, step_size: float) -> None:
     """Let the traces of (s, a) become those after a visit of this kind: e + alpha x, say."""
-    memory.operations.visit(memory, place, action, kind, step_size)
+    memory.operations.visit(memory, row, action, kind, step_size)
 
 
 @compiled(in_place=True)
@@ -158,21 +158,21 @@ def update_and_decay(memory: AskedMemory, traces: Traces, amount: float, decay: 
 
 
 @compiled(in_place=True)
-def renew(memory: Memory, place: int, action: int) -> None:
-    """Compute ``memory.q[place, action]`` anew after an update; only to read it, as `choose` does that by itself."""
-    memory.operations.renew(memory, place)
+def renew(memory: Memory, row: int, action: int) -> None:
+    """Compute ``memory.q[row, action]`` anew after an update; only to read it, as `choose` does that by itself."""
+    memory.operations.renew(memory, row)
 
 
 @compiled(in_place=True)
-def renew_all(memory: Memory, place: int) -> None:
-    """Compute ``memory.q[place]`` anew after an update; only to read it, as `choose` does that by itself."""
-    memory.operations.renew(memory, place)
+def renew_all(memory: Memory, row: int) -> None:
+    """Compute ``memory.q[row]`` anew after an update; only to read it, as `choose` does that by itself."""
+    memory.operations.renew(memory, row)
 
 
 @compiled(in_place=True)
-def store(memory: Memory, place: int, entry: int) -> None:
-    """Keep the place as an entry of ``memory.scratch.buffer``, for a rule that learns from it some steps later."""
-    memory.operations.store(memory, place, entry)
+def store(memory: Memory, row: int, entry: int) -> None:
+    """Keep the row as an entry of ``memory.scratch.buffer``, for a rule that learns from it some steps later."""
+    memory.operations.store(memory, row, entry)
 
 
 @compiled(in_place=True)
@@ -188,12 +188,12 @@ def update_stored(memory: Memory, entry: int, action: int, amount: float) -> Non
 
 
 @compiled(in_place=True)
-def end_step(memory: AskedMemory, place: int, action: int, over: bool) -> None:
+def end_step(memory: AskedMemory, row: int, action: int, over: bool) -> None:
     """Count this step, and this episode if it is over; every rule calls it once a step.
 
-    A place that was located stays valid until the next step; a rule may choose its next action before or after.
+    A row that was located stays valid until the next step; a rule may choose its next action before or after.
     """
-    memory.operations.end_step(memory, place, action, over)
+    memory.operations.end_step(memory, row, action, over)
 
 
 @compiled(in_place=True)
@@ -211,18 +211,18 @@ def _id(memory: "ActionValues", state: int) -> int:
 
 
 @compiled(in_place=True)
-def _entry(memory: "ActionValues", place: int, action: int) -> float:
-    return memory.q[place, action]
+def _entry(memory: "ActionValues", row: int, action: int) -> float:
+    return memory.q[row, action]
 
 
 @compiled(in_place=True)
-def _add_to_entry(memory: "ActionValues", place: int, action: int, amount: float) -> None:
-    memory.q[place, action] += amount
+def _add_to_entry(memory: "ActionValues", row: int, action: int, amount: float) -> None:
+    memory.q[row, action] += amount
 
 
 @compiled(in_place=True)
-def _visit_entry(memory: "ActionValues", place: int, action: int, kind: TraceUpdate, step_size: float) -> None:
-    visit_entry(memory.scratch.traces, place * memory.q.shape[1] + action, kind, step_size)
+def _visit_entry(memory: "ActionValues", row: int, action: int, kind: TraceUpdate, step_size: float) -> None:
+    visit_entry(memory.scratch.traces, row * memory.q.shape[1] + action, kind, step_size)
 
 
 @compiled(in_place=True)
@@ -231,13 +231,13 @@ def _add_to_eligible_entries(memory: "ActionValues", traces: Traces, amount: flo
 
 
 @compiled(in_place=True)
-def _is_new(memory: "ActionValues", place: int) -> None:
+def _is_new(memory: "ActionValues", row: int) -> None:
     """The entries of a table are always what was learned last."""
 
 
 @compiled(in_place=True)
-def _store_id(memory: "ActionValues", place: int, entry: int) -> None:
-    memory.scratch.buffer.state[entry] = place
+def _store_id(memory: "ActionValues", row: int, entry: int) -> None:
+    memory.scratch.buffer.state[entry] = row
 
 
 @compiled(in_place=True)
@@ -286,7 +286,7 @@ class ActionValues(NamedTuple):
     gamma: float
     learning_rate: Rate
     exploration: ExplorationRule
-    scores: NDArray[np.float64]  # (n_actions,), room for one number per action while one is chosen
+    scores: NDArray[np.float64]  # (n_actions,); a buffer of one number per action while one is chosen
     learned: Own = ()  # NamedTuple of what else the rule learns, saved with the agent
     scratch: Own = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
     operations: Operations = TABLE
@@ -294,6 +294,6 @@ class ActionValues(NamedTuple):
 
 
 @compiled(in_place=True)
-def step_size(memory: Memory, place: int, action: int) -> float:
+def step_size(memory: Memory, row: int, action: int) -> float:
     """The learning rate now; a schedule per visits counts those of this pair, before the present one."""
-    return rate_now(memory.learning_rate, memory.clock, memory.visits[place, action])
+    return rate_now(memory.learning_rate, memory.clock, memory.visits[row, action])

@@ -80,33 +80,33 @@ class StateMemory(MaskedMemory, Protocol):
 
 
 @compiled(in_place=True)
-def state_value(memory: StateMemory, place: int) -> float:
+def state_value(memory: StateMemory, row: int) -> float:
     """V(s) by what is known now."""
-    return value(memory, place, STATE)
+    return value(memory, row, STATE)
 
 
 @compiled(in_place=True)
-def update_state(memory: StateMemory, place: int, amount: float) -> None:
+def update_state(memory: StateMemory, row: int, amount: float) -> None:
     """Let V(s) <- V(s) + amount; of features w <- w + amount x(s)."""
-    update(memory, place, STATE, amount)
+    update(memory, row, STATE, amount)
 
 
 @compiled(in_place=True)
-def visit_state(memory: StateMemory, place: int, kind: TraceUpdate, step_size: float) -> None:
+def visit_state(memory: StateMemory, row: int, kind: TraceUpdate, step_size: float) -> None:
     """Let the traces of s become those after a visit of this kind."""
-    visit(memory, place, STATE, kind, step_size)
+    visit(memory, row, STATE, kind, step_size)
 
 
 @compiled(in_place=True)
-def state_step_size(memory: StateMemory, place: int) -> float:
+def state_step_size(memory: StateMemory, row: int) -> float:
     """The learning rate now; a schedule per visits counts those of this state, before the present one."""
-    return memory.operations.step_size(memory, place)
+    return memory.operations.step_size(memory, row)
 
 
 @compiled(in_place=True)
-def store_state(memory: StateMemory, place: int, entry: int) -> None:
-    """Keep the place as an entry of ``memory.scratch.buffer``, for a rule that learns from it some steps later."""
-    memory.operations.store(memory, place, entry)
+def store_state(memory: StateMemory, row: int, entry: int) -> None:
+    """Keep the row as an entry of ``memory.scratch.buffer``, for a rule that learns from it some steps later."""
+    memory.operations.store(memory, row, entry)
 
 
 @compiled(in_place=True)
@@ -128,18 +128,18 @@ def learn_recorded(memory: StateMemory, time: int, target: float) -> None:
 
 
 @compiled(in_place=True)
-def next_action(memory: StateMemory, state: Observation, place: int, rng: np.random.Generator) -> int:
+def next_action(memory: StateMemory, state: Observation, row: int, rng: np.random.Generator) -> int:
     """Draw an action of the policy that is followed."""
-    return memory.operations.follow(memory, state, place, rng)
+    return memory.operations.follow(memory, state, row, rng)
 
 
 @compiled(in_place=True)
-def ratio(memory: StateMemory, state: Observation, place: int, action: int) -> float:
+def ratio(memory: StateMemory, state: Observation, row: int, action: int) -> float:
     """Return rho = pi(a | s) / b(a | s): how much likelier the policy to evaluate takes the action that was taken.
 
     It is 1 where the policy that is followed is the one that is evaluated, as for all tables (S&B2 eq. 11.1).
     """
-    return memory.operations.ratio(memory, state, place, action)
+    return memory.operations.ratio(memory, state, row, action)
 
 
 @compiled(in_place=True)
@@ -157,18 +157,18 @@ def _id(memory: "StateValues", state: int) -> int:
 
 
 @compiled(in_place=True)
-def _entry(memory: "StateValues", place: int, action: int) -> float:
-    return memory.value[place]
+def _entry(memory: "StateValues", row: int, action: int) -> float:
+    return memory.value[row]
 
 
 @compiled(in_place=True)
-def _add_to_entry(memory: "StateValues", place: int, action: int, amount: float) -> None:
-    memory.value[place] += amount
+def _add_to_entry(memory: "StateValues", row: int, action: int, amount: float) -> None:
+    memory.value[row] += amount
 
 
 @compiled(in_place=True)
-def _visit_entry(memory: "StateValues", place: int, action: int, kind: TraceUpdate, step_size: float) -> None:
-    visit_entry(memory.scratch.traces, place, kind, step_size)
+def _visit_entry(memory: "StateValues", row: int, action: int, kind: TraceUpdate, step_size: float) -> None:
+    visit_entry(memory.scratch.traces, row, kind, step_size)
 
 
 @compiled(in_place=True)
@@ -185,8 +185,8 @@ def learn_return(memory: "StateValues", state: int, target: float) -> None:
 
 
 @compiled(in_place=True)
-def _store_id(memory: "StateValues", place: int, entry: int) -> None:
-    memory.scratch.buffer.state[entry] = place
+def _store_id(memory: "StateValues", row: int, entry: int) -> None:
+    memory.scratch.buffer.state[entry] = row
 
 
 @compiled(in_place=True)
@@ -195,7 +195,7 @@ def _learn_stored_id(memory: "StateValues", entry: int, target: float) -> None:
 
 
 @compiled(in_place=True)
-def _one(memory: "StateValues", state: int, place: int, action: int) -> float:
+def _one(memory: "StateValues", state: int, row: int, action: int) -> float:
     return 1.0
 
 
@@ -211,11 +211,11 @@ def _follow_mask(memory: "StateValues", state: int, forbidden: int, rng: np.rand
     choice = forbidden
     reached = before = 0.0
     for action in range(memory.behaviour.shape[1]):
-        chance = memory.behaviour[state, action] - before
+        probability = memory.behaviour[state, action] - before
         before = memory.behaviour[state, action]
-        if chance > 0.0 and is_legal(memory, state, action):
+        if probability > 0.0 and is_legal(memory, state, action):
             choice = action
-            reached += chance
+            reached += probability
             if u < reached:
                 break
     return choice
@@ -250,13 +250,13 @@ def count_state(memory: "StateValues", state: int, over: bool) -> None:
 
 
 @compiled(in_place=True)
-def _follow(memory: "StateValues", state: int, place: int, rng: np.random.Generator) -> int:
+def _follow(memory: "StateValues", state: int, row: int, rng: np.random.Generator) -> int:
     return follow(memory, state, rng)
 
 
 @compiled(in_place=True)
-def _count(memory: "StateValues", place: int, action: int, over: bool) -> None:
-    count_state(memory, place, over)
+def _count(memory: "StateValues", row: int, action: int, over: bool) -> None:
+    count_state(memory, row, over)
 
 
 STATE_TABLE = StateOperations(

@@ -88,8 +88,8 @@ def _type_of(kind: type, name: str, hint: Any) -> type | None:
             hint = eval(hint, dict(vars(sys.modules[kind.__module__])))
         except (NameError, AttributeError, TypeError):  # what is imported for type checkers only
             return None
-    first, *marks = get_args(hint) or (hint,)
-    if not any(isinstance(mark, _SeenByTheRule) for mark in marks):
+    first, *annotations = get_args(hint) or (hint,)
+    if not any(isinstance(annotation, _SeenByTheRule) for annotation in annotations):
         return None
     if first not in CHECKS:
         allowed = ", ".join(f"Parameter[{one.__name__}]" for one in CHECKS)

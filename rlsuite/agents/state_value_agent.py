@@ -141,12 +141,12 @@ class StateValueAgent(FeatureAgent, Predictor):
         if not self.uses_features:
             return super().policy()
         return np.array(
-            [self._chances(vector, legal) for vector, legal in zip(self.all_ids(), self._legal, strict=True)]
+            [self._probabilities(vector, legal) for vector, legal in zip(self.all_ids(), self._legal, strict=True)]
         )
 
     def frozen_policy(self) -> Policy:
         """The policy that is followed, in the form that evaluations use: of ids, or of a vector and a mask."""
-        return self._chances if self.uses_features else super().frozen_policy()
+        return self._probabilities if self.uses_features else super().frozen_policy()
 
     def act(self, observation: Observation, action_mask: ArrayLike | None = None) -> int:
         """Draw an action of the policy that is followed.
@@ -166,10 +166,10 @@ class StateValueAgent(FeatureAgent, Predictor):
         known: LinearValues = self.memory_
         if action_mask is not None:
             legal_actions("action_mask", action_mask, known.behaviour.shape[1])
-        reached = np.cumsum(self._chances(self.encoding_.numbers_of(observation), action_mask))
+        reached = np.cumsum(self._probabilities(self.encoding_.numbers_of(observation), action_mask))
         return int((reached <= self.generator_.random() * reached[-1]).sum()) + self.first_action_
 
-    def _chances(self, vector: NDArray[np.float64], action_mask: ArrayLike | None) -> NDArray[np.float64]:
+    def _probabilities(self, vector: NDArray[np.float64], action_mask: ArrayLike | None) -> NDArray[np.float64]:
         known: LinearValues = self.memory_
         n_actions = known.behaviour.shape[1]
         legal = np.ones(n_actions) if action_mask is None else np.asarray(action_mask, dtype=np.float64)

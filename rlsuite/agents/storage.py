@@ -29,6 +29,8 @@ RUN = "run"
 """One more, of a file with a run; version 0.1 wrote none."""
 FITTED = {"features"}
 """Fields of a memory that do not change while it learns."""
+FORMER_FIELDS = {"extra": "note", "position": "place", "probabilities": "chances", "probability": "chance"}
+"""Fields of memories, and what version 0.1 called them."""
 SPACE = "observation_space"
 """One more entry of the header, of an agent whose observations are not those of a Discrete space."""
 
@@ -106,7 +108,7 @@ def _arrays(part: Any) -> dict[str, NDArray[Any]]:
 
 
 def _filled_rows(array: NDArray[Any]) -> NDArray[Any]:
-    """An array without the rows at its end that are 0: buffers have room for episodes that never become so long."""
+    """An array without the rows at its end that are 0: buffers are made for longer episodes."""
     if array.ndim == 0 or not array.size:
         return array
     filled = np.flatnonzero(np.ascontiguousarray(array).view(np.uint8).reshape(len(array), -1).any(axis=1))
@@ -146,6 +148,13 @@ def _check_part(name: str, part: Any, sizes: dict[str, int]) -> None:
         part.check(sizes)
 
 
+def _name_in(arrays: Npz, name: str) -> str:
+    """The name that an array has in a file: where version 0.1 has written it, the former one."""
+    part, _, field = name.rpartition(".")
+    former = f"{part}.{FORMER_FIELDS.get(field)}"
+    return former if name not in arrays and former in arrays else name
+
+
 def fill_run(memory: Any, arrays: Npz) -> None:
     """Fill the arrays of a memory that belong to a run with those of a file; all are checked.
 
@@ -155,7 +164,7 @@ def fill_run(memory: Any, arrays: Npz) -> None:
         If one is missing, or is not what its NamedTuple declares.
     """
     for name, wanted in _arrays_of_run(memory).items():
-        stored = arrays.take(f"run.{name}", wanted.dtype, ndim=wanted.ndim)
+        stored = arrays.take(_name_in(arrays, f"run.{name}"), wanted.dtype, ndim=wanted.ndim)
         n = len(stored) if stored.ndim else 0
         if stored.shape[1:] != wanted.shape[1:] or (stored.ndim and n > len(wanted)):
             raise ValueError(f"run.{name} has shape {stored.shape}, not {wanted.shape}")
@@ -180,7 +189,7 @@ def fill(memory: Any, legal: NDArray[np.bool_], arrays: Npz) -> None:
     sizes = {"n_states": n_states, "n_actions": n_actions, "n_pairs": n_states * n_actions}
     declared = declared_arrays(memory)
     for name, wanted in learned_arrays(memory).items():
-        stored = legal if name == "legal" else arrays.take(name, wanted.dtype, wanted.shape)
+        stored = legal if name == "legal" else arrays.take(_name_in(arrays, name), wanted.dtype, wanted.shape)
         check_array(name, stored, declared.get(name), sizes)
         wanted[...] = stored
 

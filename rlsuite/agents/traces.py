@@ -99,7 +99,7 @@ def visit_entry(traces: Traces, entry: int, kind: TraceUpdate, step_size: float)
 
 @compiled(in_place=True)
 def _drop(traces: Traces, k: int) -> None:
-    """Remove the k-th entry from the list; the last one takes its place."""
+    """Remove the k-th entry from the list; the last one replaces it."""
     traces.trace[traces.listed[k]] = 0.0
     traces.n_listed[0] -= 1
     traces.listed[k] = traces.listed[traces.n_listed[0]]

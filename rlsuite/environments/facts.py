@@ -80,7 +80,7 @@ class EnvironmentFacts(NamedTuple):
         """Whether it has a table that says which actions exist."""
         return self.comes_with_table and not self.masks_are_law
 
-    def tells_actions(self, info: Mapping[str, Any]) -> bool:
+    def has_action_mask(self, info: Mapping[str, Any]) -> bool:
         """Whether ``info["action_mask"]`` says which actions exist.
 
         It does not where a table knows all of them in every state, unless the masks are law.

@@ -166,7 +166,7 @@ def _packed(
         if surroundings.forbidden:
             raise CannotBeFollowed(f"its step or its reset {surroundings.forbidden}")
         if reset:
-            masks = facts.tells_actions(called(partial(begin, env)))
+            masks = facts.has_action_mask(called(partial(begin, env)))
         if shared := _shared_arrays(attributes):
             raise CannotBeFollowed(f"its attributes `{shared[0]}` and `{shared[1]}` are views of one array")
         if name := _method_of_generator(attributes):

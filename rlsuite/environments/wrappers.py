@@ -348,7 +348,7 @@ def _listed(space: Any, actions: ArrayLike) -> AnyArray:
     return listed
 
 
-def note_episodes(recorder: Any, finished: FloatArray) -> None:
+def record_episodes(recorder: Any, finished: FloatArray) -> None:
     """Tell a `gymnasium.wrappers.RecordEpisodeStatistics` of episodes that have not gone through its `step`.
 
     Parameters

@@ -83,6 +83,6 @@ class Budget:
         """Return how many seconds may be spent on asking the environment for its table; 0 if nobody wants that."""
         return PATIENCE if self.tabulate or (self.tabulate is None and loop == "compiled") else 0.0
 
-    def marks(self, every: int) -> list[int]:
+    def times(self, every: int) -> list[int]:
         """Multiples of ``every`` up to the end, and the end itself; counted from what has been done."""
-        return [mark - self.done for mark in (*range(every, self.amount, every), self.amount) if mark > self.done]
+        return [time - self.done for time in (*range(every, self.amount, every), self.amount) if time > self.done]

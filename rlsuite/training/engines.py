@@ -18,7 +18,7 @@ from rlsuite.environments.observation_view import (
     ObservationView,
     View,
 )
-from rlsuite.environments.wrappers import note_episodes
+from rlsuite.environments.wrappers import record_episodes
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.training import kernels
 from rlsuite.training.first_steps import InterpretedRun
@@ -60,7 +60,7 @@ def kernel_arguments(
 ) -> tuple[Any, ...]:
     """The arguments of `run_compiled` up to the state of the environment."""
     rule, memory, view, legal, legality, gap, rng, run_state = learner
-    functions = adapter.functions if adapter.noting is None else adapter.noting(legal)
+    functions = adapter.functions if adapter.recording is None else adapter.recording(legal)
     return functions, view, rule, memory, legal, legality, gap, rng, env_rng, run_state, time_limit, seen
 
 
@@ -68,7 +68,7 @@ class Advance(NamedTuple):
     """What one call of `advance` has recorded."""
 
     finished: FloatArray  # (n, 3), of the finished episodes: return, regret, length
-    noted: FloatArray  # (m, 2), of the first m marks: reward and regret in all
+    recorded: FloatArray  # (m, 2), at the first m times: reward and regret in all
     error: errors.LearningError | None = None  # which ended it
     verified: bool = False  # the table and the environment agree up to here
     difference: str = ""  # how they differ, as a sentence; the run has to go on stepwise
@@ -94,36 +94,36 @@ class CompiledEngine:
         self.seen = NOTHING_SEEN
         self.code = kernels.FINE  # what the kernel returned last
         self.run: Callable[..., tuple[int, int, Any]] | None = None  # compiled under the progress bar
-        self.at_first = InterpretedRun(kernels.run_compiled, self._place())
+        self.at_first = InterpretedRun(kernels.run_compiled, self._arguments())
         self.lookout = Lookout(learner.memory)
 
     def prepare(self) -> None:
         """Compile the loop, or load it from numba's cache, so that the time of `advance` is that of learning only."""
         if self.run is None:
             nothing = np.zeros(0, dtype=np.int64), np.empty((0, 2)), np.empty((0, 3))
-            arguments: tuple[Any, ...] = (*self._place(), 0, ALL_STEPS, *nothing)
+            arguments: tuple[Any, ...] = (*self._arguments(), 0, ALL_STEPS, *nothing)
             with self.at_first.loading():
                 self.run = kernels.run_compiled.for_types_of(*arguments)
 
-    def _place(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[Any, ...]:
         """The first arguments of the kernel: where it is to continue."""
         time_limit = self.facts.time_limit
         return *kernel_arguments(self.learner, self.adapter, self.env_rng, time_limit, self.seen), self.state
 
-    def advance(self, clock: int, marks: IndexArray, most: int = CHUNK) -> Advance:
-        """Learn until the clock shows the last mark, or for at most so many steps."""
+    def advance(self, clock: int, times: IndexArray, most: int = CHUNK) -> Advance:
+        """Learn until the clock shows the last time, or for at most so many steps."""
         position, totals = self.learner.run_state
-        noted = np.empty((marks.size, 2))
-        finished = np.empty((min(most, int(marks[-1] - position[clock])), 3))
+        recorded = np.empty((times.size, 2))
+        finished = np.empty((min(most, int(times[-1] - position[clock])), 3))
         first = int(position[ALL_EPISODES])
         outcome = None
         if self.run is None:
-            outcome = self.at_first(position, self._place(), most, clock, marks, noted, finished)
+            outcome = self.at_first(position, self._arguments(), most, clock, times, recorded, finished)
         if outcome is None:
             self.prepare()
             assert self.run is not None
-            outcome = self.run(*self._place(), most, clock, marks, noted, finished)
-        self.code, n_noted, self.state = outcome
+            outcome = self.run(*self._arguments(), most, clock, times, recorded, finished)
+        self.code, n_recorded, self.state = outcome
         finished = finished[: int(position[ALL_EPISODES]) - first]
         self._settle(finished)
         error = None
@@ -138,8 +138,8 @@ class CompiledEngine:
         elif self.code == kernels.OVERFLOW:
             error = overflow(where(self.env, self.learner.run_state))
         else:
-            error = self.lookout.error(self.env, self.learner.run_state, position[clock] == marks[-1])
-        return Advance(finished, noted[:n_noted], error)
+            error = self.lookout.error(self.env, self.learner.run_state, position[clock] == times[-1])
+        return Advance(finished, recorded[:n_recorded], error)
 
     def resume(self, facts: EnvironmentFacts) -> None:
         """Continue from the environment's current state, with its current generator."""
@@ -155,15 +155,15 @@ class CompiledEngine:
         for layer in self.facts.time_limits:
             layer._elapsed_steps = int(position[ELAPSED])
         for layer in self.facts.recorders:
-            note_episodes(layer, finished)
+            record_episodes(layer, finished)
             if position[OBSERVATION] != NONE:  # otherwise the last one stands there until the environment is reset
                 layer.episode_returns, layer.episode_lengths = float(totals[RETURN]), int(position[ELAPSED])
 
 
-def overflow(place: str) -> errors.LearningError:
+def overflow(where: str) -> errors.LearningError:
     """Describe a sum of rewards, each of which is finite, that has overflowed."""
     return errors.LearningError(
-        f"{place} each reward is finite, but their sum has overflowed: it is beyond {np.finfo(np.float64).max:.2g}. "
+        f"{where} each reward is finite, but their sum has overflowed: it is beyond {np.finfo(np.float64).max:.2g}. "
         "Divide the rewards by a constant (gymnasium.wrappers.TransformReward)"
     )
 
@@ -171,7 +171,7 @@ def overflow(place: str) -> errors.LearningError:
 def bad_action(env: Env, learner: Learner) -> errors.LearningError:
     """Describe an action that the agent's rule should not have chosen."""
     observation, action = (int(learner.run_state.position[i]) for i in (OBSERVATION, ACTION))
-    if action == kernels.NO_ROOM:
+    if action == kernels.EPISODE_TOO_LONG:
         return errors.LearningError(
             f"{where(env, learner.run_state)} the episode is longer than the agent can store; give the agent a larger "
             "longest_episode=, or the environment a time limit (max_episode_steps=)"

@@ -131,15 +131,15 @@ class _Episodes:
         self.seed = seed
         self.row_of = ObservationIds(env.observation_space).id_of if encode is None else None
         self.first_action = int(action_space_of(env).start)
-        self.told: bool | None = None
-        self.tells_actions = facts.tells_actions
+        self.masked: bool | None = None
+        self.has_action_mask = facts.has_action_mask
 
     def __call__(self, policy: Policy, time: int) -> Evaluation:
         env_seed, choice_seed = np.random.SeedSequence(self.seed, spawn_key=(1_000, time)).spawn(2)
         self.rng = np.random.default_rng(choice_seed)
         _, info = first_answer(self.env, int(env_seed.generate_state(1)[0]))
-        if self.told is None:
-            self.told = self.tells_actions(info)
+        if self.masked is None:
+            self.masked = self.has_action_mask(info)
         found = [self._episode(policy) for _ in range(EPISODES)]
         return Evaluation(float(np.mean([one.value for one in found])), float(np.mean([one.total for one in found])))
 
@@ -165,10 +165,10 @@ class _Episodes:
     def _probabilities(self, policy: Policy, observation: Observation, info: Info) -> FloatArray:
         if self.encode is not None:
             assert callable(policy)
-            return policy(self.encode.encode(observation), info.get("action_mask") if self.told else None)
+            return policy(self.encode.encode(observation), info.get("action_mask") if self.masked else None)
         assert self.row_of is not None
         row = cast("FloatArray", policy)[self.row_of(observation)]
-        if not self.told:
+        if not self.masked:
             return row
         # the actions that were legal during learning may be illegal now, or the agent was never in this state
         legal = legal_actions("info['action_mask']", info.get("action_mask"), row.size)

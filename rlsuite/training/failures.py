@@ -45,7 +45,7 @@ class FailedRun(NamedTuple):
 
     @classmethod
     def of(cls, error: Exception, step: int | None) -> Self:
-        """Note an error that has been raised."""
+        """Record an error that has been raised."""
         return cls(sendable(error), step, where_raised(error))
 
     def named(self, agent: str, environment: str, seed: int) -> Failure:

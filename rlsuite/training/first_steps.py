@@ -93,13 +93,13 @@ class Pace:
 
     @contextmanager
     def loading(self) -> Generator[None]:
-        """Note how long it takes to load machine code; a context manager."""
+        """Record how long it takes to load machine code; a context manager."""
         began = time.perf_counter()
         yield
         _loading.setdefault(self._functions, time.perf_counter() - began)
 
-    def note(self, steps: int, units: int, seconds: float) -> None:
-        """Note how long some steps took in Python."""
+    def record(self, steps: int, units: int, seconds: float) -> None:
+        """Record how long some steps took in Python."""
         if self._looks and seconds:  # the very first steps take longer: Python and the processor warm up
             self._per_step, self._per_unit = seconds / max(steps, 1), seconds / max(units, 1)
         self._looks += 1
@@ -130,19 +130,19 @@ class InterpretedRun:
         arguments: tuple[Any, ...],
         most: int,
         clock: int,
-        marks: IndexArray,
-        noted: FloatArray,
+        times: IndexArray,
+        recorded: FloatArray,
         finished: FloatArray,
     ) -> tuple[int, int, Any] | None:
         """Return what the kernel returns after at most so many steps; None if machine code is to go on."""
-        steps = min(most, self._pace.steps(int(marks[-1] - position[clock])))
+        steps = min(most, self._pace.steps(int(times[-1] - position[clock])))
         if not steps:
             return None
         before, state, began = position.copy(), arguments[-1], time.perf_counter()
         snapshot = Snapshot(arguments)
         try:
             with np.errstate(all="ignore", over="raise"):
-                code, n_noted, after = self._form(*interpreted(arguments), steps, clock, marks, noted, finished)
+                code, n_recorded, after = self._form(*interpreted(arguments), steps, clock, times, recorded, finished)
         except Exception:  # of whatever kind: machine code decides
             snapshot.restore()
             self._pace.stop()
@@ -151,8 +151,8 @@ class InterpretedRun:
             snapshot.restore()
             raise
         done = position - before
-        self._pace.note(int(done[ALL_STEPS]), int(done[clock]), time.perf_counter() - began)
-        return code, n_noted, _of_the_type_of(state, after)
+        self._pace.record(int(done[ALL_STEPS]), int(done[clock]), time.perf_counter() - began)
+        return code, n_recorded, _of_the_type_of(state, after)
 
 
 class InterpretedSession:
@@ -193,9 +193,9 @@ class InterpretedSession:
         """Return how many steps to take before asking again; 0 for machine code. ``left`` as for `Pace`."""
         return self._pace.steps(left)
 
-    def note(self, steps: int, units: int) -> None:
-        """Note how many steps, and how many units of time, have passed since the last time."""
-        self._pace.note(steps, units, self._seconds)
+    def record(self, steps: int, units: int) -> None:
+        """Record how many steps, and how many units of time, have passed since the last time."""
+        self._pace.record(steps, units, self._seconds)
         self._seconds = 0.0
         self._snapshot = None  # until the next step, a user may change what was learned
 

@@ -54,7 +54,7 @@ class KeptRun(NamedTuple):
     state: Any = None
     """How the state of the environment is kept, and the state; None between two episodes."""
     regret: bool = False
-    """Whether it notes the regret."""
+    """Whether it records the regret."""
     vectors: FloatArray = np.zeros((0, 0))
     """The two vectors (2, d) that an agent with features observes."""
 

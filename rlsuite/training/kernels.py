@@ -73,7 +73,7 @@ OVER = -1  # yielded by `session` when an episode is over
 BAD_OBSERVATION, BAD_REWARD, BAD_ACTION, OVERFLOW, FRESH = BAD, -3, -4, -5, -6
 FINE = 0
 
-NO_ROOM = -2
+EPISODE_TOO_LONG = -2
 """What a rule returns instead of an action when an episode has become longer than it can store."""
 
 
@@ -107,16 +107,16 @@ def run_compiled(
     state: object,
     steps: int,
     clock: int,
-    marks: IndexArray,
-    noted: FloatArray,
+    times: IndexArray,
+    recorded: FloatArray,
     finished: FloatArray,
 ) -> tuple[int, int, object]:
-    """Learn until the clock, ALL_STEPS or ALL_EPISODES, shows the last mark, or for a number of steps if that is less.
+    """Learn until the clock, ALL_STEPS or ALL_EPISODES, shows the last time, or for a number of steps if that is less.
 
-    The reward and regret in all at each mark go to the rows of ``noted`` (n_marks, 2), and the return, regret and
+    The reward and regret in all at each time go to the rows of ``recorded`` (n_times, 2), and the return, regret and
     length of each finished episode to those of ``finished`` (capacity, 3). Before an outcome that is not among those of
     ``shown`` the run stops, as if its step had not been taken; without any entry it never does. Returns FINE,
-    BAD_ACTION, OVERFLOW or FRESH, how many marks were noted, and the state of the environment.
+    BAD_ACTION, OVERFLOW or FRESH, how many times were recorded, and the state of the environment.
     """
     # 1. Take up the run where it was left: all that changes is in local variables until the end.
     known_gap = gap.size > 0
@@ -128,10 +128,10 @@ def run_compiled(
     code = FINE
     steps_done = 0
     episodes_done = 0
-    n_noted = 0
-    # 2. From mark to mark, as far as the limits of this call allow.
-    for mark in marks:
-        ahead = mark - position[clock]  # of where this call began
+    n_recorded = 0
+    # 2. From one time to the next, as far as the limits of this call allow.
+    for time in times:
+        ahead = time - position[clock]  # of where this call began
         last_step = min(ahead, steps) if clock == ALL_STEPS else steps
         last_episode = ahead if clock == ALL_EPISODES else steps
         while steps_done < last_step and episodes_done < last_episode:
@@ -171,7 +171,7 @@ def run_compiled(
                 seen, next_seen = observed(view, observation), observed(view, next_observation)
                 action = rule.step(memory, Transition(seen, action, reward, next_seen, terminated, truncated), rng)
                 observation = next_observation
-                # 5. Note the episode that is over.
+                # 5. Record the episode that is over.
                 if terminated or truncated:
                     finished[episodes_done, 0] = episode_return
                     finished[episodes_done, 1] = episode_regret
@@ -183,20 +183,20 @@ def run_compiled(
                     break
             if code != FINE:
                 break
-        # 6. Note the sums at the mark, if it was reached.
+        # 6. Record the sums, if the time was reached.
         if code == FINE and not np.isfinite(all_reward):
             code = OVERFLOW
         if code != FINE or (steps_done if clock == ALL_STEPS else episodes_done) < ahead:
             break
-        noted[n_noted, 0], noted[n_noted, 1] = all_reward, all_regret
-        n_noted += 1
+        recorded[n_recorded, 0], recorded[n_recorded, 1] = all_reward, all_regret
+        n_recorded += 1
     # 7. Leave the run where the next call takes it up.
     position[OBSERVATION], position[ACTION], position[ELAPSED] = observation, action, elapsed
     position[ALL_STEPS] += steps_done
     position[ALL_EPISODES] += episodes_done
     totals[RETURN], totals[REGRET] = episode_return, episode_regret
     totals[ALL_REWARD], totals[ALL_REGRET] = all_reward, all_regret
-    return code, n_noted, state
+    return code, n_recorded, state
 
 
 @compiled(in_place=True)
@@ -215,7 +215,7 @@ def session(
 ) -> Iterator[int]:
     """Serve actions one at a time; between two of them the caller puts the environment's answer into ``buffer``.
 
-    ``buffer`` holds [observation, reward, terminated, truncated]; a vector has a place of its own in the view.
+    ``buffer`` holds [observation, reward, terminated, truncated]; a vector is written into the view.
 
     Yields an action, OVER at the end of an episode (its row is then in ``finished`` (1, 3), and the next answer is that
     of `reset`), or one of the BAD codes. A generator keeps its arguments unpacked between two steps; calling a compiled
@@ -253,7 +253,7 @@ def session(
                 t = Transition(seen, action, reward, next_seen, terminated, truncated)
                 position[ACTION] = rule.step(memory, t, rng)
                 position[OBSERVATION] = arrived
-                # 4. Note the episode that is over.
+                # 4. Record the episode that is over.
                 if terminated or truncated:
                     finished[0, 0] = totals[RETURN]
                     finished[0, 1] = totals[REGRET]

@@ -20,7 +20,7 @@ from rlsuite.environments.facts import name_of
 from rlsuite.models.aliases import AnyArray
 from rlsuite.training.kernels import ALL_STEPS, RunState, abandon_episode
 
-ROOM = {"scores", "stale"}
+TEMPORARY = {"scores", "stale"}
 """Fields of a memory that are not needed between two steps."""
 
 ENORMOUS = 1e12
@@ -45,7 +45,7 @@ def learned_arrays(memory: Any) -> dict[str, Any]:
     learned: Any = fields.get("learned", ())
     if learned:
         fields |= {f"learned.{name}": value for name, value in learned._asdict().items()}
-    return {name: value for name, value in fields.items() if isinstance(value, np.ndarray) and name not in ROOM}
+    return {name: value for name, value in fields.items() if isinstance(value, np.ndarray) and name not in TEMPORARY}
 
 
 def declared_arrays(memory: Any) -> dict[str, Array]:

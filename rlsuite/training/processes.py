@@ -26,7 +26,7 @@ from rlsuite.core.compiling_clock import Compiling
 from rlsuite.training.failures import FailedRun
 from rlsuite.training.results import Record
 
-WORTH_IT = 6.0
+LEAST_SECONDS = 6.0
 """Seconds of work that must be left for processes to be started: each takes one to three seconds until it learns."""
 
 FASTER = 1.2
@@ -84,7 +84,7 @@ class Seeds:
     workers : int
         Processes, with this one.
     done : callable
-        Is told how many runs have been finished since the last time.
+        Receives how many runs have been finished since the last time.
     ends : callable
         Whether a failure ends it all.
     """
@@ -169,7 +169,7 @@ class Seeds:
             self._say()
 
     def _time(self, seconds: float, helped: bool) -> None:
-        """Note how long a run of this process took, which had help from its beginning or not."""
+        """Record how long a run of this process took, which had help from its beginning or not."""
         if helped:
             self._together = (seconds, self._together[1])
         elif not self._helping:
@@ -195,7 +195,7 @@ class Seeds:
             if self._compiling.now:
                 continue
             seconds = self._seconds or (0.0 if begun is None else time.perf_counter() - begun)
-            if not self._waiting or len(self._waiting) * seconds < WORTH_IT:
+            if not self._waiting or len(self._waiting) * seconds < LEAST_SECONDS:
                 continue
             switches = sys.getswitchinterval()
             sys.setswitchinterval(1e-4)  # otherwise each file that is imported waits some milliseconds for the run
@@ -223,7 +223,7 @@ class Seeds:
                 self._send()
 
     def _unable(self, reason: str) -> None:
-        """Note, once, that no other process can help."""
+        """Record, once, that no other process can help."""
         with self._changed:
             what = (
                 f"the seeds are learned one after the other, because they cannot be sent to other processes ({reason})"
@@ -262,7 +262,7 @@ class Seeds:
         future.add_done_callback(lambda future: self._receive(future, batch))
 
     def _receive(self, future: Future[Any], batch: list[int]) -> None:
-        """Note what another process has learned, and send it more."""
+        """Record what another process has learned, and send it more."""
         with self._changed:
             self._sent.discard(future)
             if self._over:
@@ -276,11 +276,11 @@ class Seeds:
                     self._waiting.extendleft(reversed(batch))
                     self._unable(outcome.reason)
                 else:
-                    self._note(outcome, batch)
+                    self._record(outcome, batch)
                     self._send()
             self._changed.notify_all()
 
-    def _note(self, outcome: _Outcome, batch: list[int]) -> None:
+    def _record(self, outcome: _Outcome, batch: list[int]) -> None:
         self._runs.update(zip(batch, outcome.runs, strict=False))
         self._helping, self._together = True, (self._together[0], outcome.seconds)
         if outcome.runs:

@@ -66,7 +66,7 @@ class Replicas:
         adapter = run.form.adapter
         if budget.evaluate_every is not None or run.engine.loop != "compiled":
             return None
-        if adapter is None or adapter.noting is not None or run.learner.view or not run.facts.only_transparent():
+        if adapter is None or adapter.recording is not None or run.learner.view or not run.facts.only_transparent():
             return None
         if budget.unit == "episodes" and run.endless():
             return None
@@ -99,7 +99,7 @@ class Replicas:
         alone : callable
             Runs one seed by itself; asked where a run ends in an error, which it then returns.
         done : callable
-            Is told how many runs have been finished since the last time.
+            Receives how many runs have been finished since the last time.
         ends : callable
             Whether a failure ends it all; then the runs after it are missing.
         """
@@ -174,18 +174,18 @@ class _Replica:
         ]
         self.lookout = Lookout(memory)
         self.unit: TimeUnit = budget.unit
-        self.marks = np.array(budget.marks(budget.record_every))
+        self.times = np.array(budget.times(budget.record_every))
         self.clock = kernels.ALL_STEPS if budget.unit == "steps" else kernels.ALL_EPISODES
-        self.noted, self.finished = np.empty((self.marks.size, 2)), np.empty((min(CHUNK, budget.amount), 3))
+        self.recorded, self.finished = np.empty((self.times.size, 2)), np.empty((min(CHUNK, budget.amount), 3))
         self.arguments: tuple[Any, ...] = kernel_arguments(
             learner, replicas.adapter, env_rng, self.run.facts.time_limit
         )
-        arguments: tuple[Any, ...] = (*self.arguments, 0, *self._limits(self.marks))
+        arguments: tuple[Any, ...] = (*self.arguments, 0, *self._limits(self.times))
         self.kernel: Callable[..., tuple[int, int, Any]] = kernels.run_compiled.for_types_of(*arguments)
 
     def _limits(self, due: AnyArray) -> tuple[Any, ...]:
         """The last arguments of the kernel."""
-        return CHUNK, self.clock, due, self.noted, self.finished
+        return CHUNK, self.clock, due, self.recorded, self.finished
 
     def records(self, seeds: Sequence[int]) -> Iterator[Record | None]:
         """Run some seeds; None stands for a run that was ended by an error, or stopped."""
@@ -202,21 +202,21 @@ class _Replica:
         """Run one seed from the states that have been set."""
         finished: list[AnyArray] = []
         sums: list[AnyArray] = []
-        state, due, seconds = 0, self.marks, 0.0
+        state, due, seconds = 0, self.times, 0.0
         n_episodes = 0
         while due.size:
             began = time.perf_counter()
-            code, n_noted, state = self.kernel(*self.arguments, state, *self._limits(due))
+            code, n_recorded, state = self.kernel(*self.arguments, state, *self._limits(due))
             seconds += time.perf_counter() - began
             if code != kernels.FINE or self.stop.is_set():
                 return None
             before, n_episodes = n_episodes, int(self.run_state.position[kernels.ALL_EPISODES])
             finished.append(self.finished[: n_episodes - before].copy())
-            sums.append(self.noted[:n_noted].copy())
-            due = due[n_noted:]
+            sums.append(self.recorded[:n_recorded].copy())
+            due = due[n_recorded:]
         if self.lookout.lost():
             return None
-        return self.run.record_of(seed, self.unit, np.concatenate(finished), self.marks, np.concatenate(sums), seconds)
+        return self.run.record_of(seed, self.unit, np.concatenate(finished), self.times, np.concatenate(sums), seconds)
 
 
 def _arrays(memory: Any) -> Iterator[AnyArray]:

@@ -42,7 +42,7 @@ class Record:
     episode_regret : ndarray of float64, shape (n_episodes,)
         Sum of ``V*(s) - Q*(s, a)`` over the episode's steps at the agent's discount; empty if the optimum is unknown.
     time : ndarray of int64, shape (n_records,)
-        When the two following sums were noted.
+        When the two following sums were recorded.
     cumulative_reward : ndarray of float64, shape (n_records,)
         Sum of all rewards so far.
     regret : ndarray of float64, shape (n_records,)
@@ -103,7 +103,7 @@ class Results:
     """The runs of one agent in one environment: one record per seed, in the order of the seeds.
 
     The seed is the unit of replication: all intervals are over records, never over the episodes of one run. All
-    records were noted and evaluated at the same times. Runs that had to stop are not among them, but in ``failures``.
+    records and evaluations were made at the same times. Runs that had to stop are not among them, but in ``failures``.
     """
 
     agent: str

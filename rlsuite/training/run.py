@@ -105,25 +105,25 @@ class Run:
 
         # a table says which actions are legal for each id; otherwise the environment says it at every step
         self.facts = facts = facts_of(env)
-        told = facts.tells_actions(info) and (encode is not None or not facts.has_table)
+        masked = facts.has_action_mask(info) and (encode is not None or not facts.has_table)
         self.patience = patience
-        self.form = form_of(facts, Wish(gamma, loop, encode, told, patience))
+        self.form = form_of(facts, Wish(gamma, loop, encode, masked, patience))
         model = self.form.model
-        self.mask_info = info if told else None
+        self.mask_info = info if masked else None
         self.first_info = info
         legal = np.ones((2 if observations is None else int(observations.n), n_actions), dtype=np.bool_)
         view: View = ()
-        place = 0
+        index = 0
         if observations is not None:
-            place = _index(observation, observations, self.name)
+            index = _index(observation, observations, self.name)
             if isinstance(model, MDP):
                 legal[:] = model.legal
         elif encode is not None:
             first = _vector(observation, encode, env.observation_space, self.name)
             view = ObservationView(np.stack([first, first]), first, legal)
-            if told:
+            if masked:
                 legal[0] = first_mask_of(info["action_mask"], n_actions, env)
-        legality = listed_actions if told or not legal.all() else every_action
+        legality = listed_actions if masked or not legal.all() else every_action
         self.optima = optima
         self.optimum = self._optimum()
         self._check_rewards()
@@ -131,16 +131,16 @@ class Run:
         agent_rng = np.random.default_rng(agent_seed)
         memory = init_memory(legal, legality)
         self.learner = Learner(rule, memory, view, legal, legality, gap, agent_rng, new_run_state())
-        self.learner.run_state.position[OBSERVATION] = place
-        self.notes = RunLog("steps")
+        self.learner.run_state.position[OBSERVATION] = index
+        self.log = RunLog("steps")
         self.watch = Watch(self.form.model)
         self.use(loop)
 
     def use(self, loop: LoopChoice, patience: float = PATIENCE) -> None:
         """Switch to a loop, at the beginning or in the middle of the run; with so many seconds for tabulating."""
         if loop == "compiled" and self.form.adapter is None:
-            told = self.mask_info is not None
-            self.form = form_of(self.facts, Wish(self.gamma, loop, self.encode, told, patience))
+            masked = self.mask_info is not None
+            self.form = form_of(self.facts, Wish(self.gamma, loop, self.encode, masked, patience))
         self.loop: LoopChoice = loop
         self.engine = self._engine()
 
@@ -174,7 +174,7 @@ class Run:
         keeping : Keeping or None
             How the run is kept meanwhile.
         """
-        self.notes = RunLog(budget.unit)
+        self.log = RunLog(budget.unit)
         self._look_again()
         if budget.unit == "episodes" and self.endless():
             raise errors.ParameterError(
@@ -193,14 +193,14 @@ class Run:
                         keeping.save()
                     raise
         finally:
-            # in the compiled loop an environment with a table changes in its state alone: the last note still holds
+            # in the compiled loop an environment with a table changes in its state alone: the last record still holds
             known = isinstance(self.engine, CompiledEngine) and self.facts.comes_with_table
             if not (self.watch.begun and known):
-                self.watch.note(self.env)
+                self.watch.record(self.env)
 
     def _say_how_fast(self, steps: int) -> None:
         """Say after many steps of an environment that might have had a table how fast they were."""
-        seconds = self.notes.seconds
+        seconds = self.log.seconds
         if seconds > LONG and self.loop == "auto" and self.form.reason == NOT_ASKED_FOR:
             message = f"{self.name} was stepped, {steps / seconds:,.0f} steps per second: {NOT_ASKED_FOR}"
             warnings.warn(message, errors.StepwiseWarning, stacklevel=errors.level_of_the_caller())
@@ -213,38 +213,38 @@ class Run:
         signals: EndingSignals,
         keeping: Keeping | None,
     ) -> None:
-        """Learn from mark to mark, and record what is measured at each."""
-        place = self.learner.run_state.position
+        """Learn from one time to the next, and record what is measured at each."""
+        position = self.learner.run_state.position
         clock = ALL_STEPS if budget.unit == "steps" else ALL_EPISODES
-        notes = self.notes
-        start = int(place[clock])
-        notes.recorded = marks = start + np.array(budget.marks(budget.record_every))
-        stops = marks[-1:]
+        log = self.log
+        start = int(position[clock])
+        log.record_times = times = start + np.array(budget.times(budget.record_every))
+        stops = times[-1:]
         evaluate = None
         if budget.evaluate_every:
-            stops = start + np.array(budget.marks(budget.evaluate_every))
-            marks = np.union1d(marks, stops)
+            stops = start + np.array(budget.times(budget.evaluate_every))
+            times = np.union1d(times, stops)
             evaluate = evaluator(self.facts, self.form.model, self.gamma, self.seed, self.encode)
-        notes.marks = marks
+        log.times = times
         bar: Any = nullcontext()  # tqdm's types are incomplete; and even a disabled bar starts a thread
         if progress:
             bar = tqdm(total=budget.amount, unit=budget.unit[:-1], desc="compiling")
         with bar:
             if self.loop == "compiled":
                 self.engine.prepare()
-            self._tell(signals, int(marks[-1]) if clock == ALL_STEPS else None)
+            self._tell(signals, int(times[-1]) if clock == ALL_STEPS else None)
             if keeping is not None:
                 keeping.begin()
-            ends = np.searchsorted(marks, stops, side="right")
-            while notes.reached < marks.size:
-                ahead = int(ends[np.searchsorted(ends, notes.reached, side="right")])
+            ends = np.searchsorted(times, stops, side="right")
+            while log.reached < times.size:
+                ahead = int(ends[np.searchsorted(ends, log.reached, side="right")])
                 most = CHUNK if keeping is None else keeping.steps_at_once()
-                began, steps = time.perf_counter(), int(place[ALL_STEPS])
+                began, steps = time.perf_counter(), int(position[ALL_STEPS])
                 signals.in_step = True
                 with CompilingTime(loading=True) as preparing:  # a run begins in Python, and compiles on the way
-                    outcome = self.engine.advance(clock, marks[notes.reached : ahead], most)
-                notes.seconds += time.perf_counter() - began - preparing.seconds
-                notes.add(outcome)
+                    outcome = self.engine.advance(clock, times[log.reached : ahead], most)
+                log.seconds += time.perf_counter() - began - preparing.seconds
+                log.add(outcome)
                 signals.in_step = False
                 if outcome.error is not None:
                     raise outcome.error
@@ -252,11 +252,11 @@ class Run:
                     self._step_from_here(outcome.difference, outcome.back)
                     self._tell(signals)
                     if evaluate is not None:  # what the table said is void
-                        notes.evaluations.clear()
+                        log.evaluations.clear()
                         evaluate = evaluator(self.facts, None, self.gamma, self.seed, self.encode)
                 signals.check()
                 if keeping is not None:
-                    keeping.note(int(place[ALL_STEPS]) - steps, time.perf_counter() - began)
+                    keeping.record(int(position[ALL_STEPS]) - steps, time.perf_counter() - began)
                     if keeping.stop.is_set():
                         keeping.save()
                         raise Stopped
@@ -264,15 +264,15 @@ class Run:
                     self.expected.report(self.name)
                 if progress:
                     bar.set_description(self.name, refresh=False)
-                    bar.set_postfix(notes.summary(), refresh=False)
-                    bar.update(int(place[clock]) - start - bar.n)
-                if evaluate is not None and notes.reached == ahead:
-                    found = evaluate(policy(), int(place[clock]))
-                    notes.evaluations.append((int(place[clock]), found.value, found.total))
+                    bar.set_postfix(log.summary(), refresh=False)
+                    bar.update(int(position[clock]) - start - bar.n)
+                if evaluate is not None and log.reached == ahead:
+                    found = evaluate(policy(), int(position[clock]))
+                    log.evaluations.append((int(position[clock]), found.value, found.total))
             if isinstance(self.engine, VerifiedEngine) and (difference := self.engine.finish()):
                 self._step_from_here(difference)
             if evaluate is not None:
-                notes.ends = evaluate.ends(policy())
+                log.ends = evaluate.ends(policy())
         if keeping is not None and keeping.at_ends:
             keeping.save()
 
@@ -302,24 +302,24 @@ class Run:
 
     def record(self, compiling_seconds: float = 0.0) -> Record:
         """Return the record of the last call of `learn`, for which numba compiled so long."""
-        notes = self.notes
-        sums = np.concatenate([np.empty((0, 2)), *notes.sums])
-        reached = notes.marks[: len(sums)]
-        if notes.marks is not notes.recorded:  # some are the times of evaluations only
-            due = np.isin(reached, notes.recorded)
+        log = self.log
+        sums = np.concatenate([np.empty((0, 2)), *log.sums])
+        reached = log.times[: len(sums)]
+        if log.times is not log.record_times:  # some are the times of evaluations only
+            due = np.isin(reached, log.record_times)
             reached, sums = reached[due], sums[due]
         record = self.record_of(
-            self.seed, notes.unit, np.concatenate(notes.finished), reached, sums, notes.seconds, compiling_seconds
+            self.seed, log.unit, np.concatenate(log.finished), reached, sums, log.seconds, compiling_seconds
         )
-        if not notes.evaluations:
+        if not log.evaluations:
             return record
-        evaluations = np.array(notes.evaluations)
+        evaluations = np.array(log.evaluations)
         return replace(
             record,
             evaluation_time=evaluations[:, 0].astype(np.int64),
             evaluation=evaluations[:, 1],
             evaluation_return=evaluations[:, 2],
-            end_probability=notes.ends,
+            end_probability=log.ends,
         )
 
     def record_of(
@@ -332,7 +332,7 @@ class Run:
         seconds: float,
         compiling_seconds: float = 0.0,
     ) -> Record:
-        """Record a run that has noted its finished episodes (n, 3), and reward and regret (m, 2) at times (m,)."""
+        """Record a run that has recorded its finished episodes (n, 3), and reward and regret (m, 2) at times (m,)."""
         with_regret = slice(None) if self.learner.gap.size else slice(0)
         return Record(
             seed=seed,
@@ -362,8 +362,8 @@ class Run:
 
     def _form_again(self) -> None:
         """Read the environment's table again, which has changed, and check it against `step` again."""
-        told = self.mask_info is not None
-        self.form = form_of(self.facts, Wish(self.gamma, self.loop, self.encode, told, self.patience))
+        masked = self.mask_info is not None
+        self.form = form_of(self.facts, Wish(self.gamma, self.loop, self.encode, masked, self.patience))
         self.watch = Watch(self.form.model)
         learner = self.learner
         if self.encode is None:

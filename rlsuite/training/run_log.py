@@ -61,8 +61,8 @@ class Keeping:
         """How many steps may be taken before the next look at the clock."""
         return min(CHUNK, max(1, int(self._rate * min(self.every / 4, 1.0))))
 
-    def note(self, steps: int, seconds: float) -> None:
-        """Note how long some steps took, and write the run if it is time."""
+    def record(self, steps: int, seconds: float) -> None:
+        """Record how long some steps took, and write the run if it is time."""
         self._rate = steps / max(seconds, 1e-6)
         if time.monotonic() - self._tried >= self.every:
             self.save()
@@ -74,13 +74,13 @@ class RunLog:
 
     unit: TimeUnit
     finished: list[FloatArray] = field(default_factory=lambda: [np.empty((0, 3))])  # (n, 3): return, regret, length
-    marks: IndexArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # times of what follows
-    sums: list[FloatArray] = field(default_factory=lambda: [])  # (n, 2): reward and regret in all, at the first marks
-    recorded: IndexArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # the marks that are recorded
+    times: IndexArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # times of what follows
+    sums: list[FloatArray] = field(default_factory=lambda: [])  # (n, 2): reward and regret in all, at the first times
+    record_times: IndexArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # those with sums
     evaluations: list[tuple[int, float, float]] = field(default_factory=lambda: [])  # time, value, total
     ends: float | None = None
     seconds: float = 0.0  # of learning alone
-    reached: int = 0  # how many marks were
+    reached: int = 0  # how many times were reached
     verified: tuple[int, int, int, int] = (0, 0, 0, 0)  # how much of the above is known to be right
 
     def add(self, outcome: Advance) -> None:
@@ -89,8 +89,8 @@ class RunLog:
             finished, sums, evaluations, self.reached = self.verified
             del self.finished[1 + finished :], self.sums[sums:], self.evaluations[evaluations:]
         self.finished.append(outcome.finished)
-        self.sums.append(outcome.noted)
-        self.reached += len(outcome.noted)
+        self.sums.append(outcome.recorded)
+        self.reached += len(outcome.recorded)
         if outcome.verified:
             self.verified = len(self.finished) - 1, len(self.sums), len(self.evaluations), self.reached
 

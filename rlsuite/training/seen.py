@@ -44,12 +44,12 @@ class Seen(NamedTuple):
     half: AnyArray
 
 
-def _room(shape: tuple[int, int], capacity: int, memory: tuple[AnyArray, AnyArray]) -> Seen:
+def _empty(shape: tuple[int, int], capacity: int, memory: tuple[AnyArray, AnyArray]) -> Seen:
     first, then = np.full(shape, NONE), np.full(capacity, NONE)
     return Seen(first, then, then.copy(), np.zeros(capacity), np.zeros(capacity, dtype=np.bool_), *memory)
 
 
-NOTHING_SEEN = _room((0, 0), 0, (np.zeros(2, dtype=np.int64), np.zeros(1, dtype=np.int64)))
+NOTHING_SEEN = _empty((0, 0), 0, (np.zeros(2, dtype=np.int64), np.zeros(1, dtype=np.int64)))
 """Where the loop is not to stop."""
 
 
@@ -82,7 +82,7 @@ class SeenOutcomes:
 
     def forget(self) -> None:
         """Begin anew."""
-        self._seen = _room(self.shape, 64, (NOTHING_SEEN.state, NOTHING_SEEN.half))
+        self._seen = _empty(self.shape, 64, (NOTHING_SEEN.state, NOTHING_SEEN.half))
         self._outcomes: set[tuple[int, int, int, float | None, bool]] = set()
 
     def add(self, observation: int, action: int, following: int, reward: float, terminated: bool) -> None:
@@ -92,7 +92,7 @@ class SeenOutcomes:
             return
         seen, n = self._seen, len(self._outcomes)
         if n == seen.then.size:
-            larger = _room((0, 0), 2 * n, (seen.state, seen.half))
+            larger = _empty((0, 0), 2 * n, (seen.state, seen.half))
             for new, old in zip(larger[1:5], seen[1:5], strict=True):
                 new[:n] = old
             seen = self._seen = larger._replace(first=seen.first)
@@ -127,8 +127,8 @@ def memory_of(rng: np.random.Generator) -> tuple[AnyArray, AnyArray] | None:
     # struct { struct { uint128 state, inc; } *; int has_uint32; uint32_t uinteger; }
     outer = np.ctypeslib.as_array((ctypes.c_int64 * 2).from_address(bits.ctypes.state_address))
     inner = np.ctypeslib.as_array((ctypes.c_int64 * 2).from_address(int(outer[0]) % 2**64))
-    told = bits.state
-    number, kept = told["state"]["state"], outer[1:].view(np.uint32).tolist()
+    now = bits.state
+    number, kept = now["state"]["state"], outer[1:].view(np.uint32).tolist()
     halves = sorted([number & (2**64 - 1), number >> 64])
-    known = sorted(word % 2**64 for word in inner.tolist()) == halves and kept == [told["has_uint32"], told["uinteger"]]
+    known = sorted(word % 2**64 for word in inner.tolist()) == halves and kept == [now["has_uint32"], now["uinteger"]]
     return (inner, outer[1:]) if known else None

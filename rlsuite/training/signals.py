@@ -53,7 +53,7 @@ class EndingSignals:
                 handler = signal.getsignal(one)
                 if callable(handler) or (handler is signal.SIG_DFL and self.also_default):
                     self._former[one] = handler
-                    signal.signal(one, self._note)
+                    signal.signal(one, self._record)
         return self
 
     def __exit__(
@@ -78,7 +78,7 @@ class EndingSignals:
         except BaseException as error:  # raised again by __exit__, once the run is kept
             raise Stopped(error) from None
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
+    def _record(self, number: int, frame: FrameType | None) -> None:
         if self.come:
             self.come.clear()
             self._restore()

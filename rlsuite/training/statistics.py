@@ -70,8 +70,8 @@ def mean_interval(samples: ArrayLike, confidence: float = 0.95) -> Interval:
         raise ParameterError(f"confidence={confidence}, needed between 0 and 1 (0.95 is usual)")
     finite = np.isfinite(values)
     if not finite.all():
-        place = tuple(np.argwhere(~finite)[0].tolist())
-        raise ParameterError(f"samples{list(place)} = {values[place]} is not finite: no interval can be computed")
+        index = tuple(np.argwhere(~finite)[0].tolist())
+        raise ParameterError(f"samples{list(index)} = {values[index]} is not finite: no interval can be computed")
     mean = values.mean(axis=0)
     # Equal samples must give an interval of width zero, even if their mean is rounded.
     spread = np.where(np.ptp(values, axis=0) > 0.0, values.std(axis=0, ddof=1), 0.0)

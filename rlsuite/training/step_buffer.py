@@ -40,8 +40,8 @@ class StepBuffer:
     view : ObservationView or ()
         What the agent observes; the attribute `view` is the same with ``arrived`` in this buffer.
     legal : ndarray of bool
-        Where legal actions are written, if the environment tells them.
-    told : bool
+        Where legal actions are written, if the environment reports them.
+    masked : bool
         Whether it does, in each ``info["action_mask"]``.
     encoding : Encoding or None
         How observations become vectors; None for ids.
@@ -58,10 +58,10 @@ class StepBuffer:
         run_state: RunState,
         view: View,
         legal: BoolArray,
-        told: bool,
+        masked: bool,
         encoding: Encoding | None,
     ):
-        self.env, self.run_state, self.legal, self.told = env, run_state, legal, told
+        self.env, self.run_state, self.legal, self.masked = env, run_state, legal, masked
         self.masks: dict[bytes, BoolArray] = {}  # checked masks by their bytes
         self.numbers = np.zeros(4 + (view.arrived.size if isinstance(view, ObservationView) else 0))
         self.view: View = ()
@@ -70,7 +70,7 @@ class StepBuffer:
             self.numbers[4:] = view.arrived  # the first observation, at the start of a run
             self.view = view._replace(arrived=self.numbers[4:])
             careful = self._vectors(self.view, encoding)
-            short = encoding.plain and not told and view.arrived.size <= SHORT
+            short = encoding.plain and not masked and view.arrived.size <= SHORT
             self.receive_step = self._short_vectors(careful) if short else careful
         else:
             self.numbers[0] = run_state.position[OBSERVATION]
@@ -79,7 +79,7 @@ class StepBuffer:
     def _ids(self) -> ReceiveStep:
         pack, buffer = struct.Struct("4d").pack_into, self.numbers.data.cast("B")
         space: Any = self.env.observation_space
-        discrete, told = isinstance(space, Discrete), self.told
+        discrete, masked = isinstance(space, Discrete), self.masked
         first, id_of = int(space.start) if discrete else 0, ObservationIds(space).id_of
 
         def receive_step(
@@ -97,8 +97,8 @@ class StepBuffer:
                     f"{where(self.env, self.run_state)} the environment returned observation {observation!r}, which is "
                     f"not in {space}: its elements are integers, not {type(observation).__name__}"
                 ) from None
-            if told:
-                self._note_actions(row, info, terminated or truncated)
+            if masked:
+                self._record_actions(row, info, terminated or truncated)
             try:
                 pack(buffer, 0, row, reward, terminated, truncated)
             except struct.error:
@@ -122,7 +122,7 @@ class StepBuffer:
 
     def _vectors(self, view: ObservationView, encoding: Encoding) -> ReceiveStep:
         pack, buffer = struct.Struct("4d").pack_into, self.numbers.data.cast("B")
-        encode, arrived, place = encoding.encode, view.arrived, self.run_state.position
+        encode, arrived, position = encoding.encode, view.arrived, self.run_state.position
 
         def receive_step(
             observation: Observation, reward: SupportsFloat, terminated: bool, truncated: bool, info: Info
@@ -137,8 +137,8 @@ class StepBuffer:
                     f"{where(self.env, self.run_state)} the environment returned observation {observation!r}, which is "
                     f"not in {self.env.observation_space}"
                 ) from error
-            if self.told:
-                self._note_actions(next_row(int(place[OBSERVATION])), info, terminated or truncated)
+            if self.masked:
+                self._record_actions(next_row(int(position[OBSERVATION])), info, terminated or truncated)
             try:
                 pack(buffer, 0, 0.0, reward, terminated, truncated)
             except struct.error:
@@ -147,7 +147,7 @@ class StepBuffer:
 
         return receive_step
 
-    def _note_actions(self, row: int, info: Info, over: Any) -> None:
+    def _record_actions(self, row: int, info: Info, over: Any) -> None:
         """Store which actions are legal; after the end of an episode they are not read."""
         if "action_mask" in info:
             mask = info["action_mask"]
@@ -172,8 +172,8 @@ class StepBuffer:
             )
 
 
-def mask_of(mask: object, n_actions: int, place: str) -> BoolArray:
-    """Return ``info["action_mask"]`` as bool (n_actions,); `place` says for the error where it was found.
+def mask_of(mask: object, n_actions: int, where: str) -> BoolArray:
+    """Return ``info["action_mask"]`` as bool (n_actions,); `where` says for the error where it was found.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def mask_of(mask: object, n_actions: int, place: str) -> BoolArray:
     try:
         return legal_actions("info['action_mask']", mask, n_actions)
     except errors.ParameterError as error:
-        raise errors.LearningError(f"{place} {error}") from error
+        raise errors.LearningError(f"{where} {error}") from error
 
 
 def first_mask_of(mask: object, n_actions: int, env: Env) -> BoolArray:

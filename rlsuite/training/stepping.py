@@ -44,7 +44,7 @@ CHECKED_STEPS = 10
 
 
 class Witness(Protocol):
-    """Is told what an environment answers."""
+    """Receives what an environment answers."""
 
     def after_reset(self, observation: Observation, info: Info, /) -> None:
         """Take the answer of `reset`."""
@@ -60,8 +60,8 @@ class EnvironmentEngine:
 
     With ``mask_info``, the info of the first reset, the legal actions are taken from each ``info["action_mask"]``. With
     an ``encoding``, observations are shown as vectors. With ``expected``, each reward is compared with a range. As soon
-    as ``stop`` lists something, `advance` returns after a complete step. A ``witness`` is told each answer before it is
-    learned from.
+    as ``stop`` lists something, `advance` returns after a complete step. A ``witness`` receives each answer before the
+    rule learns from it.
     """
 
     loop: Final = "stepwise"
@@ -83,8 +83,8 @@ class EnvironmentEngine:
         if mask_info is not None and not learner.run_state.position[ALL_STEPS]:
             mask = first_mask_of(mask_info["action_mask"], learner.legal.shape[1], env)
             learner.legal[int(learner.run_state.position[OBSERVATION])] = mask
-        told = mask_info is not None
-        self.buffer = StepBuffer(env, learner.run_state, learner.view, learner.legal, told, encoding)
+        masked = mask_info is not None
+        self.buffer = StepBuffer(env, learner.run_state, learner.view, learner.legal, masked, encoding)
         self.finished = np.empty((1, 3))
         self.checked = False
         receive: Receive = receive_id if encoding is None else receive_vector
@@ -108,7 +108,7 @@ class EnvironmentEngine:
         )
         self.at_first = InterpretedSession(kernels.session, arguments, learner.run_state, self.buffer.numbers)
         self.session: Iterator[int] | None = None
-        if told:  # masks come into the memory from outside
+        if masked:  # masks come into the memory from outside
             self.prepare()
         self.action = NONE
         self.info = info  # of the latest answer
@@ -121,10 +121,10 @@ class EnvironmentEngine:
         if self.session is None:
             self.session = self.at_first.machine_code()
 
-    def advance(self, clock: int, marks: IndexArray, most: int = CHUNK) -> Advance:
-        """Learn until the clock shows the first mark, or for at most so many steps."""
-        place, totals = self.learner.run_state
-        left = int(marks[0] - place[clock])
+    def advance(self, clock: int, times: IndexArray, most: int = CHUNK) -> Advance:
+        """Learn until the clock shows the first time, or for at most so many steps."""
+        position, totals = self.learner.run_state
+        left = int(times[0] - position[clock])
         steps, episodes = (left, NO_LIMIT) if clock == ALL_STEPS else (NO_LIMIT, left)
         env_step, limit = self.env.step, NO_LIMIT
         witness = self.witness
@@ -148,11 +148,11 @@ class EnvironmentEngine:
         action_offset = self.first_action
         finished: list[FloatArray] = []
         stop = self.stop
-        action, elapsed, info = self.action, int(place[ELAPSED]), self.info
+        action, elapsed, info = self.action, int(position[ELAPSED]), self.info
         try:
             while remaining and len(finished) < episodes and not stop:
                 if action == NONE:
-                    if place[OBSERVATION] == NONE:
+                    if position[OBSERVATION] == NONE:
                         observation, info = first_answer(self.env)
                         if witness is not None:
                             witness.after_reset(observation, info)
@@ -183,18 +183,18 @@ class EnvironmentEngine:
             raise
         finally:
             if self.session is None:
-                self.at_first.note(most - remaining, len(finished) if clock == ALL_EPISODES else most - remaining)
+                self.at_first.record(most - remaining, len(finished) if clock == ALL_EPISODES else most - remaining)
             if limit != NO_LIMIT:
                 for layer in self.facts.time_limits:
                     layer._elapsed_steps = elapsed
         self.action, self.info = action, info
         if not math.isfinite(totals[ALL_REWARD]):
             raise overflow(where(self.env, self.learner.run_state))
-        noted = totals[None, [ALL_REWARD, ALL_REGRET]] if place[clock] == marks[0] else np.empty((0, 2))
-        error = self.lookout.error(self.env, self.learner.run_state, place[clock] == marks[-1])
+        recorded = totals[None, [ALL_REWARD, ALL_REGRET]] if position[clock] == times[0] else np.empty((0, 2))
+        error = self.lookout.error(self.env, self.learner.run_state, position[clock] == times[-1])
         if error is not None:
             self.action = NONE
-        return Advance(np.concatenate([np.empty((0, 3)), *finished]), noted, error)
+        return Advance(np.concatenate([np.empty((0, 3)), *finished]), recorded, error)
 
     def _witnessed(self, witness: Witness) -> Callable[[int], tuple[Any, ...]]:
         """Return the environment's step, with a witness."""
@@ -214,7 +214,7 @@ class EnvironmentEngine:
     def _refused(self, action: int, info: Info, error: Exception) -> None:
         """Raise LearningError if the environment refused an action that its mask forbids, and that its table allows."""
         mask: Any = info.get("action_mask")
-        if self.buffer.told or mask is None or action < 0 or np.all(np.asarray(mask).ravel()[action : action + 1]):
+        if self.buffer.masked or mask is None or action < 0 or np.all(np.asarray(mask).ravel()[action : action + 1]):
             return
         raise errors.LearningError(
             f"{where(self.env, self.learner.run_state)} step refused action {action + self.first_action}, which "

@@ -74,7 +74,7 @@ def train(
     loop, tabulate, evaluate_every, record_every
         As for `Agent.learn`. A network has no compiled loop.
     regret : bool
-        Solve the model, if there is one, and note regret and optimal value; networks note none.
+        Solve the model, if there is one, and record regret and optimal value; networks record none.
     fail_fast : bool
         Raise the error of the first run that fails. By default all others are completed, and the failures are in
         ``failures`` of the results; an error is raised only if no run was completed.
@@ -238,7 +238,7 @@ def _step_of(learner: "Agent") -> int | None:
 
 
 def _no_agent(found: object) -> str:
-    """Sentence about what was given in the place of an agent."""
+    """Sentence about what was given instead of an agent."""
     if isinstance(found, type) and hasattr(found, "learn"):
         return f"{found.__name__} is a class of agents: write {found.__name__}() to make one"
     if isinstance(found, list | tuple):

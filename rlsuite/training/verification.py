@@ -105,12 +105,12 @@ class VerifiedEngine:
         if self._compiled is not None:
             self._compiled.resume(facts)
 
-    def advance(self, clock: int, marks: IndexArray, most: int = CHUNK) -> Advance:
-        """Learn until the clock shows the last mark, or for at most so many steps; or until something differs."""
+    def advance(self, clock: int, times: IndexArray, most: int = CHUNK) -> Advance:
+        """Learn until the clock shows the last time, or for at most so many steps; or until something differs."""
         before = int(self.learner.run_state.position[ALL_STEPS])
         if not self._real and self.end is not None and self.end - before <= STRETCH:
             self._real = STRETCH
-        outcome = self._in_environment(clock, marks, most) if self._real else self._on_table(clock, marks, most)
+        outcome = self._in_environment(clock, times, most) if self._real else self._on_table(clock, times, most)
         self._done += int(self.learner.run_state.position[ALL_STEPS]) - before
         return outcome
 
@@ -122,7 +122,7 @@ class VerifiedEngine:
 
     def after_reset(self, observation: Observation, info: Info) -> None:
         """Compare the answer of `reset`."""
-        self._note_outcome()
+        self._record_outcome()
         self._compare(self._follower.after_reset, observation, info)
 
     def _compare(self, compare: Callable[..., object], *arguments: object) -> None:
@@ -134,13 +134,13 @@ class VerifiedEngine:
 
     def after_step(self, action: int, answer: tuple[Any, ...]) -> None:
         """Compare the answer of `step`."""
-        self._note_outcome()
+        self._record_outcome()
         self._compare(self._follower.after_step, action, answer)
         if not self._follower.difference:
             self._latest = int(self.learner.run_state.position[OBSERVATION]), action, float(answer[1]), bool(answer[2])
 
-    def _note_outcome(self) -> None:
-        """Note the outcome of the latest step in the environment."""
+    def _record_outcome(self) -> None:
+        """Record the outcome of the latest step in the environment."""
         if self._latest is not None and self._seen is not None:
             observation, action, reward, terminated = self._latest
             following = int(self.learner.run_state.position[OBSERVATION])
@@ -148,14 +148,14 @@ class VerifiedEngine:
         self._latest = None
 
     def _look_around(self) -> Surroundings:
-        """Note what the methods of the environment refer to; what cannot be compared is a doubt."""
+        """Record what the methods of the environment refer to; what cannot be compared is a doubt."""
         self._surroundings = Surroundings(self.facts.base)
         if self._surroundings.unknown and not self._follower.difference:
             unknown = self._surroundings.unknown
             self._follower.difference = f"its step or its reset may depend on {unknown}, which cannot be compared"
         return self._surroundings
 
-    def _in_environment(self, clock: int, marks: IndexArray, most: int) -> Advance:
+    def _in_environment(self, clock: int, times: IndexArray, most: int) -> Advance:
         """Take steps of a stretch, and compare."""
         position = self.learner.run_state.position
         if self._stepping is None:
@@ -171,7 +171,7 @@ class VerifiedEngine:
             self._following = True
         before = int(position[ALL_STEPS])
         try:
-            outcome = engine.advance(clock, marks, min(most, self._real))
+            outcome = engine.advance(clock, times, min(most, self._real))
         except (KeyboardInterrupt, SystemExit):
             self._stepping = None
             raise
@@ -180,7 +180,7 @@ class VerifiedEngine:
                 raise
             return self._other(f"its step raised {type(error).__name__}: {error}")
         self._real -= int(position[ALL_STEPS]) - before
-        self._note_outcome()
+        self._record_outcome()
         if self._follower.difference:
             return self._other(self._follower.difference, outcome)
         return outcome if self._real else self._agreed(outcome)
@@ -226,7 +226,7 @@ class VerifiedEngine:
         """Steps until the next stretch."""
         return max(STRETCH, (self._done + FIRST) // 2)
 
-    def _on_table(self, clock: int, marks: IndexArray, most: int) -> Advance:
+    def _on_table(self, clock: int, times: IndexArray, most: int) -> Advance:
         """Take steps without comparing."""
         position = self.learner.run_state.position
         before = int(position[ALL_STEPS])
@@ -235,14 +235,14 @@ class VerifiedEngine:
             most = min(most, self.end - STRETCH - before)
         if self._compiled is None:
             assert self._stepping is not None
-            outcome = self._stepping.advance(clock, marks, most)
+            outcome = self._stepping.advance(clock, times, most)
         else:
             assert self._point is not None
             stops = AT_ONCE + self._done // EACH - self._stops
             looks = self._seen if stops > 0 else None
             self._compiled.seen = NOTHING_SEEN if looks is None else looks.of(self._compiled.env_rng)
             self._point.left = True
-            outcome = self._compiled.advance(clock, marks, most if stops > 0 else min(most, EACH))
+            outcome = self._compiled.advance(clock, times, most if stops > 0 else min(most, EACH))
             if self._compiled.code == FRESH:
                 self._real, self._few = FEW, True
                 self._stops += 1

@@ -12,7 +12,7 @@ from rlsuite.models import MDP, POMDP
 from rlsuite.models.gymnasium_table import CopiedTable, copied_table, same_table
 
 
-class _Noted(NamedTuple):
+class _Recorded(NamedTuple):
     """The parts of an environment that can be compared."""
 
     facts: EnvironmentFacts
@@ -22,11 +22,11 @@ class _Noted(NamedTuple):
     """The wrappers, the methods that have been replaced in them, and the vectors that one may show."""
 
 
-def _noted(facts: EnvironmentFacts) -> _Noted:
+def _recorded(facts: EnvironmentFacts) -> _Recorded:
     layers: list[object] = [facts.vectors]
     for layer in facts.wrappers:
         layers += [layer, *(vars(layer)[method] for method in replaced_methods(layer))]
-    return _Noted(facts, attribute_record(facts.base), layers)
+    return _Recorded(facts, attribute_record(facts.base), layers)
 
 
 class Watch:
@@ -45,31 +45,31 @@ class Watch:
 
     def __init__(self, model: MDP | POMDP | None):
         self.table = model if isinstance(model, MDP) else None
-        self._noted: _Noted | None = None
+        self._recorded: _Recorded | None = None
         self._copy: CopiedTable | None = None  # of a table that agreed with the model
 
     @property
     def begun(self) -> bool:
         """Whether there was a call of `learn`."""
-        return self._noted is not None
+        return self._recorded is not None
 
-    def note(self, env: Env) -> None:
-        """Note the environment at the end of a call of `learn`."""
-        self._noted = _noted(facts_of(env))
+    def record(self, env: Env) -> None:
+        """Record the environment at the end of a call of `learn`."""
+        self._recorded = _recorded(facts_of(env))
 
     def unchanged(self, facts: EnvironmentFacts) -> bool:
-        """Whether nothing has been changed since the last note; True before the first one."""
-        noted = self._noted
-        if noted is None:
+        """Whether nothing has been changed since the last record; True before the first one."""
+        recorded = self._recorded
+        if recorded is None:
             return True
-        now = _noted(facts)
-        if facts.model is not noted.facts.model or facts.time_limit != noted.facts.time_limit:
+        now = _recorded(facts)
+        if facts.model is not recorded.facts.model or facts.time_limit != recorded.facts.time_limit:
             return False
-        if list(now.attributes.items()) != list(noted.attributes.items()) or list(map(id, now.layers)) != list(
-            map(id, noted.layers)
+        if list(now.attributes.items()) != list(recorded.attributes.items()) or list(map(id, now.layers)) != list(
+            map(id, recorded.layers)
         ):
             return False
-        if not _same(facts.dynamics, noted.facts.dynamics):
+        if not _same(facts.dynamics, recorded.facts.dynamics):
             return False
         return isinstance(facts.model, MDP | POMDP) or self.table is None or self._same_table(facts, self.table)
 

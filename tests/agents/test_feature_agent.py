@@ -7,7 +7,7 @@ import pytest
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.agents import end_step, locate, locate_next, update, value
-from rlsuite.agents.exploration import chances
+from rlsuite.agents.exploration import action_probabilities
 from rlsuite.approximation import OneHot, SemiGradientSarsa, TileCoding
 from rlsuite.errors import NotLearned, ParameterError, UnsuitableEnvironment
 from rlsuite.registry import agent_classes
@@ -166,7 +166,7 @@ def updating_twice(memory, t, rng):
     update(memory, s, t.action, 0.1 * (t.reward + rl.max_value(memory, next_s) - value(memory, s, t.action)))
     update(memory, next_s, other, 0.05)
     probability = np.zeros(memory.q.shape[1])
-    chances(memory, next_s, probability)
+    action_probabilities(memory, next_s, probability)
     update(memory, s, other, 0.1 * probability[other])
     end_step(memory, s, t.action, over)
     return rl.choose(memory, next_s, rng)

@@ -194,12 +194,12 @@ def test_the_pace_by_hand(monkeypatch):
     monkeypatch.setattr(Pace, "price", lambda pace: 1.0)
     pace, first = Pace(("loop",)), first_steps.AT_FIRST
     assert pace.steps(10**9) == first
-    pace.note(first, 25, 0.05)  # to warm up
+    pace.record(first, 25, 0.05)  # to warm up
     assert pace.steps(10**6) == first
-    pace.note(first, 25, 0.25)
+    pace.record(first, 25, 0.25)
     assert pace.steps(100) == 50  # a second is left, which is the price; and 50 steps take 0.05 seconds
     assert pace.steps(101) == 0
-    pace.note(1, 1, 1.0)
+    pace.record(1, 1, 1.0)
     assert pace.steps(1) == 1  # at least one; now 1.3 seconds have been interpreted, in one call
     assert pace.steps(1) == 0  # another call, as no less is left: nobody knows which is the last
     pace.stay()
@@ -242,8 +242,8 @@ def test_machine_code_that_has_been_loaded_costs_nothing(loop, monkeypatch):
 def test_a_long_run_changes_over_at_the_second_look_at_the_clock(monkeypatch):
     monkeypatch.setattr(Pace, "price", lambda pace: 0.5)
     taken = []
-    note = Pace.note
-    monkeypatch.setattr(Pace, "note", lambda pace, *what: taken.append(what[0]) or note(pace, *what))
+    note = Pace.record
+    monkeypatch.setattr(Pace, "record", lambda pace, *what: taken.append(what[0]) or note(pace, *what))
     rl.QLearning().learn("CliffWalking-v1", steps=2_000_000, seed=1)
     assert taken == [first_steps.AT_FIRST, first_steps.AT_FIRST]
 

@@ -66,7 +66,7 @@ def at_once(monkeypatch):
         work(self)
 
     monkeypatch.setattr(processes.Seeds, "_work", patient)
-    monkeypatch.setattr(processes, "WORTH_IT", 0.0)
+    monkeypatch.setattr(processes, "LEAST_SECONDS", 0.0)
     monkeypatch.setattr(processes, "LOOK_EVERY", 0.01)
     monkeypatch.setattr(processes, "BATCH_SECONDS", 0.0)
 
@@ -75,8 +75,8 @@ def at_once(monkeypatch):
 def helpers(monkeypatch):
     """The seeds of which other processes have sent records."""
     numbers = []
-    note = processes.Seeds._note
-    monkeypatch.setattr(processes.Seeds, "_note", lambda self, *what: numbers.extend(what[1]) or note(self, *what))
+    note = processes.Seeds._record
+    monkeypatch.setattr(processes.Seeds, "_record", lambda self, *what: numbers.extend(what[1]) or note(self, *what))
     return numbers
 
 
@@ -107,14 +107,14 @@ import gymnasium
 import rlsuite as rl
 from rlsuite.training import processes
 
-processes.WORTH_IT, processes.LOOK_EVERY, processes.BATCH_SECONDS = 0.0, 0.01, 0.0
-sent, note, work = [], processes.Seeds._note, processes.Seeds._work
+processes.LEAST_SECONDS, processes.LOOK_EVERY, processes.BATCH_SECONDS = 0.0, 0.01, 0.0
+sent, note, work = [], processes.Seeds._record, processes.Seeds._work
 def patient(self):
     with self._changed:
         self._changed.wait_for(lambda: sent or not self.n_helpers, 60)
     work(self)
 processes.Seeds._work = patient
-processes.Seeds._note = lambda self, *what: sent.extend(what[1]) or note(self, *what)
+processes.Seeds._record = lambda self, *what: sent.extend(what[1]) or note(self, *what)
 
 class Mine(gymnasium.Env):
     observation_space, action_space = gymnasium.spaces.Discrete(9), gymnasium.spaces.Discrete(2)
@@ -260,7 +260,7 @@ class Always(Slippery):
 
 @pytest.mark.slow
 def test_an_error_in_another_process_ends_a_long_run_of_this_one(monkeypatch):
-    monkeypatch.setattr(processes, "WORTH_IT", 0.0)
+    monkeypatch.setattr(processes, "LEAST_SECONDS", 0.0)
     with pytest.raises(ZeroDivisionError, match="no way on") as caught:
         train(OnlyHere(), 2, steps=10**10, fail_fast=True)
     assert caught.value.__notes__ == ["(in the run with seed=1)"]
@@ -357,7 +357,7 @@ import os, sys
 import rlsuite as rl
 from rlsuite.training import processes
 
-processes.WORTH_IT, processes.LOOK_EVERY = 0.0, 0.01
+processes.LEAST_SECONDS, processes.LOOK_EVERY = 0.0, 0.01
 start = processes.Seeds._start
 processes.Seeds._start = lambda self, seconds: [start(self, seconds), print("started", flush=True)]
 rl.train(rl.QLearning(), "FrozenLake-v1", steps=10**9, seeds=8, workers=3, loop="stepwise", regret=False)

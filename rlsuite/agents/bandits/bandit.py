@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.exploration import EpsilonGreedy, Exploration, ExplorationRule, chances, is_legal
+from rlsuite.agents.exploration import EpsilonGreedy, Exploration, ExplorationRule, action_probabilities, is_legal
 from rlsuite.agents.memory import ActionValues, Memory
 from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.tabular import TabularAgent
@@ -74,7 +74,7 @@ def choice_probabilities(memory: ActionValues) -> NDArray[np.float64]:
     """How probable each arm is to be pulled next, in every state: (n_states, n_actions), 0 at ends."""
     shares = np.zeros(memory.q.shape)
     for state in np.flatnonzero(memory.legal.any(axis=1)):
-        chances(memory, int(state), shares[state])
+        action_probabilities(memory, int(state), shares[state])
     return shares
 
 

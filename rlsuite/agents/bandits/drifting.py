@@ -58,8 +58,8 @@ def _add_up(memory: ActionValues, state: int) -> None:
     recent = memory.learned
     for arm in range(recent.total.shape[1]):
         recent.total[state, arm] = 0.0
-    for place in range(recent.ring_action.shape[1]):
-        recent.total[state, recent.ring_action[state, place]] += recent.ring_reward[state, place]
+    for entry in range(recent.ring_action.shape[1]):
+        recent.total[state, recent.ring_action[state, entry]] += recent.ring_reward[state, entry]
 
 
 @compiled(in_place=True)
@@ -67,18 +67,18 @@ def _window_step(memory: ActionValues, t: Transition, rng: np.random.Generator) 
     """Q(a): the mean of the rewards of arm a among the last pulls of its state."""
     recent = memory.learned
     time = pulls(memory, t.state)
-    place = time % recent.ring_action.shape[1]
+    entry = time % recent.ring_action.shape[1]
     if time >= recent.ring_action.shape[1]:
-        oldest = recent.ring_action[t.state, place]
+        oldest = recent.ring_action[t.state, entry]
         recent.weight[t.state, oldest] -= 1.0
-        recent.total[t.state, oldest] -= recent.ring_reward[t.state, place]
+        recent.total[t.state, oldest] -= recent.ring_reward[t.state, entry]
         if recent.weight[t.state, oldest] > 0.0:
             memory.q[t.state, oldest] = recent.total[t.state, oldest] / recent.weight[t.state, oldest]
-    recent.ring_action[t.state, place] = t.action
-    recent.ring_reward[t.state, place] = t.reward
+    recent.ring_action[t.state, entry] = t.action
+    recent.ring_reward[t.state, entry] = t.reward
     recent.weight[t.state, t.action] += 1.0
     recent.total[t.state, t.action] += t.reward
-    if place == recent.ring_action.shape[1] - 1:
+    if entry == recent.ring_action.shape[1] - 1:
         _add_up(memory, t.state)
     memory.q[t.state, t.action] = recent.total[t.state, t.action] / recent.weight[t.state, t.action]
     count(memory, t.state, t.action, t.terminated or t.truncated)

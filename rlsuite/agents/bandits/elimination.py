@@ -57,7 +57,9 @@ def _commit(memory: ActionValues, state: int, first: float, second: float, rng: 
 
 
 @compiled(in_place=True)
-def _commit_chances(memory: ActionValues, state: int, first: float, second: float, out: NDArray[np.float64]) -> None:
+def _commit_probabilities(
+    memory: ActionValues, state: int, first: float, second: float, out: NDArray[np.float64]
+) -> None:
     spread_over_best(_commit_score, memory, state, 0.0, out)
     if _is_committed(memory, state):
         for arm in range(out.size):
@@ -118,7 +120,7 @@ class ExploreThenCommit(IndexPolicy):
 
     def rule(self) -> ExplorationRule:
         """The arm committed to."""
-        return super().rule()._replace(select=_commit, spread=_commit_chances)
+        return super().rule()._replace(select=_commit, spread=_commit_probabilities)
 
     def tables(self, n_states: int, n_actions: int) -> CommitTables:
         """Name the order in which arms are pulled; nothing is decided yet."""

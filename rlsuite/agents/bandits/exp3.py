@@ -23,8 +23,10 @@ class Exp3Scratch(NamedTuple):
 
 
 @compiled(in_place=True)
-def _exp3_chances(memory: ActionValues, state: int, epsilon: float, unused: float, out: NDArray[np.float64]) -> None:
-    """p(a) = (1 - epsilon) w(a) / sum w + epsilon / K, with ln w(a) in the place of Q(a); no weight overflows."""
+def _exp3_probabilities(
+    memory: ActionValues, state: int, epsilon: float, unused: float, out: NDArray[np.float64]
+) -> None:
+    """p(a) = (1 - epsilon) w(a) / sum w + epsilon / K, with ln w(a) instead of Q(a); no weight overflows."""
     top = -np.inf
     for arm in range(out.size):
         if is_legal(memory, state, arm):
@@ -42,7 +44,7 @@ def _exp3_chances(memory: ActionValues, state: int, epsilon: float, unused: floa
 @compiled(in_place=True)
 def _exp3_choice(memory: ActionValues, state: int, epsilon: float, unused: float, rng: np.random.Generator) -> int:
     p = memory.scratch.p
-    _exp3_chances(memory, state, epsilon, unused, p)
+    _exp3_probabilities(memory, state, epsilon, unused, p)
     remaining = rng.random()
     choice = NO_ACTION
     for arm in range(p.size):
@@ -118,10 +120,10 @@ class EXP3(Bandit):
     def rule(self) -> ExplorationRule:
         """A draw by the weights, mixed with a uniform one."""
         rate = as_schedule("epsilon", self.epsilon, 0.0, 1.0).rate
-        return ExplorationRule(_exp3_choice, _exp3_chances, rate, UNUSED)
+        return ExplorationRule(_exp3_choice, _exp3_probabilities, rate, UNUSED)
 
     def scratch(self, n_states: int, n_actions: int) -> Exp3Scratch:
-        """Make room for the probabilities of a draw."""
+        """Make a buffer for the probabilities of a draw."""
         return Exp3Scratch(np.zeros(n_actions))
 
     def policy(self) -> NDArray[np.float64]:

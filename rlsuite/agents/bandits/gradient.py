@@ -25,7 +25,7 @@ Baseline = Compiled[[Any, int, float], float]
 
 
 class GradientTables(NamedTuple):
-    """What a gradient bandit learns beside the preferences, which are stored in place of Q."""
+    """What a gradient bandit learns beside the preferences, which are stored instead of Q."""
 
     mean_reward: NDArray[np.float64]  # (n_states,), the mean of all rewards so far
     baseline: Baseline  # (memory, state, reward) -> number
@@ -65,9 +65,9 @@ def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
 def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """H(a) <- H(a) + alpha (R - b) (1{a = A} - pi(a)) for all arms a."""
     pi = memory.scratch.pi
-    push = step_size(memory, t.state, t.action) * (t.reward - memory.learned.baseline(memory, t.state, t.reward))
+    amount = step_size(memory, t.state, t.action) * (t.reward - memory.learned.baseline(memory, t.state, t.reward))
     for arm in range(pi.size):
-        memory.q[t.state, arm] += push * ((1.0 if arm == t.action else 0.0) - pi[arm])
+        memory.q[t.state, arm] += amount * ((1.0 if arm == t.action else 0.0) - pi[arm])
     count(memory, t.state, t.action, t.terminated or t.truncated)
     memory.learned.mean_reward[t.state] += (t.reward - memory.learned.mean_reward[t.state]) / pulls(memory, t.state)
     return NO_ACTION if t.terminated or t.truncated else _begin(memory, t.next_state, rng)
@@ -130,7 +130,7 @@ class GradientBandit(TabularAgent):
         return GradientTables(np.zeros(n_states), BASELINES[self.baseline])
 
     def scratch(self, n_states: int, n_actions: int) -> GradientScratch:
-        """Make room for the probabilities of one state."""
+        """Make a buffer for the probabilities of one state."""
         return GradientScratch(np.zeros(n_actions))
 
     def policy(self) -> NDArray[np.float64]:

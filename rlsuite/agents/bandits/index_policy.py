@@ -36,7 +36,9 @@ def _largest(memory: ActionValues, state: int, first: float, second: float, rng:
 
 
 @compiled(in_place=True)
-def _largest_chances(memory: ActionValues, state: int, first: float, second: float, out: NDArray[np.float64]) -> None:
+def _largest_probabilities(
+    memory: ActionValues, state: int, first: float, second: float, out: NDArray[np.float64]
+) -> None:
     spread_over_best(memory.learned.score, memory, state, memory.learned.level(memory, state), out)
 
 
@@ -54,4 +56,4 @@ class IndexPolicy(Bandit):
 
     def rule(self) -> ExplorationRule:
         """The arm with the largest index, ties at random."""
-        return ExplorationRule(_largest, _largest_chances, UNUSED, UNUSED)
+        return ExplorationRule(_largest, _largest_probabilities, UNUSED, UNUSED)

@@ -27,7 +27,7 @@ class RidgeTables(NamedTuple):
 
 
 class RidgeScratch(NamedTuple):
-    """Room for one vector, and the weight of the uncertainty."""
+    """A buffer for one vector, and the weight of the uncertainty."""
 
     product: NDArray[np.float64]  # (d,)
     alpha: float
@@ -112,10 +112,10 @@ class LinUCB(LinearBandit, IndexPolicy):
     --------
     >>> import numpy as np, rlsuite as rl
     >>> from rlsuite_envs.bandits import contextual_bandit
-    >>> place = np.linspace(0.0, 1.0, 20)  # of each state: one arm is the better, the further to the right
-    >>> env = contextual_bandit(np.stack([place, 1.0 - place], axis=1), std=0.1).to_env()
-    >>> agent = rl.LinUCB(features=np.stack([np.ones(20), place], axis=1)).learn(env, steps=2_000, seed=7)
-    >>> bool((agent.policy()[:, 0] == (place > 0.5)).all())
+    >>> position = np.linspace(0.0, 1.0, 20)  # of each state: one arm is the better, the further to the right
+    >>> env = contextual_bandit(np.stack([position, 1.0 - position], axis=1), std=0.1).to_env()
+    >>> agent = rl.LinUCB(features=np.stack([np.ones(20), position], axis=1)).learn(env, steps=2_000, seed=7)
+    >>> bool((agent.policy()[:, 0] == (position > 0.5)).all())
     True
     """
 
@@ -135,6 +135,6 @@ class LinUCB(LinearBandit, IndexPolicy):
         return RidgeTables(_index, _no_level, features, inverse, np.zeros((n_models, width)))
 
     def scratch(self, n_states: int, n_actions: int) -> RidgeScratch:
-        """Make room for one vector."""
+        """Make a buffer for one vector."""
         width = n_states if self.features is None else np.asarray(self.features).shape[-1]
         return RidgeScratch(np.zeros(width), self.alpha)

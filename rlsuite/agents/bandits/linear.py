@@ -113,6 +113,6 @@ def _finite_array(features: ArrayLike) -> NDArray[np.float64]:
     except (TypeError, ValueError) as error:
         raise ParameterError(f"features are not an array of numbers: {error}") from error
     if not np.isfinite(known).all():
-        place = tuple(int(i) for i in np.argwhere(~np.isfinite(known))[0])
-        raise ParameterError(f"features{list(place)} = {known[place]} is not a finite number")
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(known))[0])
+        raise ParameterError(f"features{list(index)} = {known[index]} is not a finite number")
     return cast(Any, known)

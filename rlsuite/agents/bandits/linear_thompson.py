@@ -29,7 +29,7 @@ class PosteriorTables(NamedTuple):
 
 
 class PosteriorScratch(NamedTuple):
-    """The weights drawn, room for one vector, and the scale of the draws."""
+    """The weights drawn, a buffer for one vector, and the scale of the draws."""
 
     drawn: NDArray[np.float64]  # (M, d)
     vector: NDArray[np.float64]  # (d,)
@@ -154,11 +154,11 @@ class LinearThompson(LinearBandit):
     --------
     >>> import numpy as np, rlsuite as rl
     >>> from rlsuite_envs.bandits import contextual_bandit
-    >>> place = np.linspace(0.0, 1.0, 20)  # of each state: one arm is the better, the further to the right
-    >>> env = contextual_bandit(np.stack([place, 1.0 - place], axis=1), std=0.1).to_env()
-    >>> features = np.stack([np.ones(20), place], axis=1)
+    >>> position = np.linspace(0.0, 1.0, 20)  # of each state: one arm is the better, the further to the right
+    >>> env = contextual_bandit(np.stack([position, 1.0 - position], axis=1), std=0.1).to_env()
+    >>> features = np.stack([np.ones(20), position], axis=1)
     >>> agent = rl.LinearThompson(features=features, v=0.1).learn(env, steps=2_000, seed=7)
-    >>> bool((agent.policy()[:, 0] == (place > 0.5)).all())
+    >>> bool((agent.policy()[:, 0] == (position > 0.5)).all())
     True
     """
 
@@ -182,7 +182,7 @@ class LinearThompson(LinearBandit):
         return PosteriorTables(features, factor, np.zeros((n_models, width)))
 
     def scratch(self, n_states: int, n_actions: int) -> PosteriorScratch:
-        """Make room for the draws."""
+        """Make the buffers for the draws."""
         features, n_models = self.layout(n_states, n_actions)
         width = features.shape[2]
         return PosteriorScratch(np.zeros((n_models, width)), np.zeros(width), self.v)

@@ -164,7 +164,7 @@ class UCBV(IndexPolicy):
         self.zeta = not_negative("zeta", self.zeta)
 
     def tables(self, n_states: int, n_actions: int) -> VarianceTables:
-        """Name the index, and make room for the squared distances."""
+        """Name the index, and make a buffer for the squared distances."""
         return VarianceTables(_ucbv, _ucbv_level, self.c, self.zeta, np.zeros((n_states, n_actions)))
 
 

@@ -44,7 +44,7 @@ class Present(NamedTuple):
     """What the rule keeps of the present episode."""
 
     discount: NDArray[np.float64]  # (1,), gamma to the power of the steps so far
-    pi: NDArray[np.float64]  # (n_actions,), room for the probabilities of one state
+    pi: NDArray[np.float64]  # (n_actions,), a buffer for the probabilities of one state
 
 
 @compiled(in_place=True)
@@ -110,9 +110,9 @@ def _step(memory: ActorCriticMemory, t: Transition, rng: np.random.Generator) ->
     target = t.reward if t.terminated else t.reward + memory.gamma * memory.value[t.next_state]
     error = target - memory.value[t.state]
     probabilities(memory, t.state, pi)
-    push = actor_step_size(memory, t.state, t.action) * error
+    amount = actor_step_size(memory, t.state, t.action) * error
     for other in range(pi.size):
-        memory.preference[t.state, other] += push * (discount[0] * ((other == t.action) - pi[other]))
+        memory.preference[t.state, other] += amount * (discount[0] * ((other == t.action) - pi[other]))
     memory.value[t.state] += critic_step_size(memory, t.state) * error
     discount[0] *= memory.gamma
     count(memory, t.state, t.action, t.terminated or t.truncated)

@@ -26,7 +26,7 @@ class PresentTraces(NamedTuple):
     """What the rule keeps of the present episode."""
 
     discount: NDArray[np.float64]  # (1,), gamma to the power of the steps so far
-    pi: NDArray[np.float64]  # (n_actions,), room for the probabilities of one state
+    pi: NDArray[np.float64]  # (n_actions,), a buffer for the probabilities of one state
     actor: Traces  # of n_states * n_actions preferences
     critic: Traces  # of n_states values
     actor_lambda: float
@@ -55,8 +55,8 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     for other in range(pi.size):
         add_to_trace(actor, t.state * pi.size + other, discount[0] * ((other == t.action) - pi[other]))
     add_to_trace(critic, t.state, 1.0)
-    push = actor_step_size(memory, t.state, t.action) * error
-    update_eligible(actor, memory.preference.reshape(memory.preference.size), push, memory.gamma * actor_lambda)
+    amount = actor_step_size(memory, t.state, t.action) * error
+    update_eligible(actor, memory.preference.reshape(memory.preference.size), amount, memory.gamma * actor_lambda)
     update_eligible(critic, memory.value, critic_step_size(memory, t.state) * error, memory.gamma * critic_lambda)
     discount[0] *= memory.gamma
     count(memory, t.state, t.action, t.terminated or t.truncated)

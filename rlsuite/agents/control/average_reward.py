@@ -160,7 +160,7 @@ class AverageRewardAgent(TabularAgent):
         return Gain(np.zeros(1))
 
     def scratch(self, n_states: int, n_actions: int) -> Waiting:
-        """Make room for one step; nothing waits."""
+        """Make a buffer for one step, with no pair in it."""
         return Waiting(np.full(2, -1, dtype=np.int64), np.zeros(3), as_schedule("beta", self.beta, 0.0, 1.0).rate)
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.control.expected_sarsa import Probabilities
-from rlsuite.agents.exploration import NO_ACTION, argmax, chances, choose
+from rlsuite.agents.exploration import NO_ACTION, action_probabilities, argmax, choose
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.schedules import rate_now
 from rlsuite.agents.tabular import TabularAgent
@@ -63,8 +63,8 @@ def _double_expected_step(memory: ActionValues, t: Transition, rng: np.random.Ge
     table = int(2.0 * rng.random())
     target = t.reward
     if not t.terminated:
-        policy = memory.scratch.chances
-        chances(memory, t.next_state, policy)
+        policy = memory.scratch.probabilities
+        action_probabilities(memory, t.next_state, policy)
         for next_action in range(policy.size):
             target += memory.gamma * policy[next_action] * memory.learned.tables[1 - table, t.next_state, next_action]
     _learn(memory, table, t.state, t.action, target)
@@ -119,7 +119,7 @@ class DoubleExpectedSarsa(DoubleQLearning):
     """Double Expected Sarsa: each table learns the value of the followed policy in the other (S&B2 Exercise 6.13).
 
     The policy is that of the exploration on the mean of both tables. Where it is greedy, this is double Q-learning
-    with the best action of both tables in place of that of one.
+    with the best action of both tables instead of that of one.
 
     Parameters
     ----------
@@ -151,5 +151,5 @@ class DoubleExpectedSarsa(DoubleQLearning):
     step: ClassVar[Step] = _double_expected_step
 
     def scratch(self, n_states: int, n_actions: int) -> Probabilities:
-        """Make room for the probabilities of one state."""
+        """Make a buffer for the probabilities of one state."""
         return Probabilities(np.zeros(n_actions))

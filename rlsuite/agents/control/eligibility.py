@@ -36,10 +36,10 @@ def begin_eligible(memory: Memory, state: Observation, rng: np.random.Generator)
 
 
 @compiled(in_place=True)
-def credit(memory: Memory, place: int, action: int, step_size: float, error: float) -> None:
+def credit(memory: Memory, row: int, action: int, step_size: float, error: float) -> None:
     """Visit (s, a); Q <- Q + delta e for all that is eligible; e <- gamma lambda e."""
     eligible = memory.scratch
-    visit(memory, place, action, eligible.kind, step_size)
+    visit(memory, row, action, eligible.kind, step_size)
     update_and_decay(memory, eligible.traces, error, memory.gamma * eligible.lambda_)
 
 

@@ -7,25 +7,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.action_value_agent import ActionValueAgent
-from rlsuite.agents.exploration import NO_ACTION, chances, choose
+from rlsuite.agents.exploration import NO_ACTION, action_probabilities, choose
 from rlsuite.agents.memory import NOWHERE, Memory, end_step, locate, locate_next, step_size, update, value
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition
 
 
 class Probabilities(NamedTuple):
-    """Room for the probabilities of the actions of one state."""
+    """Buffer for the probabilities of the actions of one state."""
 
-    chances: NDArray[np.float64]  # (n_actions,)
+    probabilities: NDArray[np.float64]  # (n_actions,)
 
 
 @compiled(in_place=True)
-def expected_value(memory: Memory, place: int, out: NDArray[np.float64]) -> float:
+def expected_value(memory: Memory, row: int, out: NDArray[np.float64]) -> float:
     """Return sum_a pi(a | s) Q(s, a) for the policy that the agent follows; pi(. | s) is left in `out`."""
-    chances(memory, place, out)
+    action_probabilities(memory, row, out)
     total = 0.0
     for action in range(out.size):
-        total += out[action] * memory.q[place, action]
+        total += out[action] * memory.q[row, action]
     return total
 
 
@@ -35,7 +35,7 @@ def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     s, next_s, target = locate(memory, t.state), NOWHERE, t.reward
     if not t.terminated:
         next_s = locate_next(memory, t.next_state)
-        target = t.reward + memory.gamma * expected_value(memory, next_s, memory.scratch.chances)
+        target = t.reward + memory.gamma * expected_value(memory, next_s, memory.scratch.probabilities)
     update(memory, s, t.action, step_size(memory, s, t.action) * (target - value(memory, s, t.action)))
     end_step(memory, s, t.action, t.terminated or t.truncated)
     if t.terminated or t.truncated:
@@ -82,5 +82,5 @@ class ExpectedSarsa(ActionValueAgent):
     step: ClassVar[Step] = _step
 
     def scratch(self, n_states: int, n_actions: int) -> Probabilities:
-        """Make room for the probabilities of one state."""
+        """Make a buffer for the probabilities of one state."""
         return Probabilities(np.zeros(n_actions))

@@ -16,12 +16,12 @@ from rlsuite.training.kernels import Step, Transition
 
 
 class ExpectedEligibility(NamedTuple):
-    """The traces of the present episode, and room for the probabilities of one state."""
+    """The traces of the present episode, and a buffer for the probabilities of one state."""
 
     traces: Traces  # of the n_states * n_actions pairs, step sizes included
     kind: TraceUpdate  # how a visit changes a trace
     lambda_: float
-    chances: NDArray[np.float64]  # (n_actions,)
+    probabilities: NDArray[np.float64]  # (n_actions,)
 
 
 @compiled(in_place=True)
@@ -30,7 +30,7 @@ def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     s, next_s, target = locate(memory, t.state), NOWHERE, t.reward
     if not t.terminated:
         next_s = locate_next(memory, t.next_state)
-        target = t.reward + memory.gamma * expected_value(memory, next_s, memory.scratch.chances)
+        target = t.reward + memory.gamma * expected_value(memory, next_s, memory.scratch.probabilities)
     credit(memory, s, t.action, step_size(memory, s, t.action), target - value(memory, s, t.action))
     end_step(memory, s, t.action, t.terminated or t.truncated)
     if t.terminated or t.truncated:
@@ -82,6 +82,6 @@ class ExpectedSarsaLambda(EligibilityAgent):
     step: ClassVar[Step] = _step
 
     def scratch(self, n_states: int, n_actions: int) -> ExpectedEligibility:
-        """Make the traces of all pairs, none of them eligible, and room for the probabilities."""
+        """Make the traces of all pairs, none of them eligible, and a buffer for the probabilities."""
         traces, kind = new_traces(n_states * n_actions), TRACE_UPDATES[self.traces]
         return ExpectedEligibility(traces, kind, self.lambda_, np.zeros(n_actions))

@@ -9,12 +9,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from rlsuite.agents.episode_buffer import (
+    EPISODE_TOO_LONG,
     LONGEST,
-    NO_ROOM,
     EpisodeBuffer,
     append_step,
     clear,
-    has_room,
+    has_capacity,
     new_episode_buffer,
 )
 from rlsuite.agents.exploration import NO_ACTION, EpsilonGreedy, Exploration, choose, uniform
@@ -34,7 +34,7 @@ class Returns(NamedTuple):
 
 
 class Episode(NamedTuple):
-    """The present episode; the buffer's note is 1 for the first visit of a pair, and 0 for all others."""
+    """The present episode; the buffer's extra number is 1 for the first visit of a pair, and 0 for all others."""
 
     buffer: EpisodeBuffer
     number: Count  # (1,), the number of this episode
@@ -69,7 +69,7 @@ def _learn(memory: ActionValues, future: float) -> None:
     target = future
     for t in range(buffer.length[0] - 1, -1, -1):
         target = buffer.reward[t] + memory.gamma * target
-        if buffer.note[t] == 1.0:
+        if buffer.extra[t] == 1.0:
             state, action = buffer.state[t], buffer.action[t]
             alpha = rate_now(memory.learning_rate, memory.clock, returns[state, action])
             memory.q[state, action] += alpha * (target - memory.q[state, action])
@@ -80,8 +80,8 @@ def _learn(memory: ActionValues, future: float) -> None:
 def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Remember the step; when the episode is over, learn from all of it."""
     buffer, number, seen = memory.scratch
-    if not has_room(buffer):
-        return NO_ROOM
+    if not has_capacity(buffer):
+        return EPISODE_TOO_LONG
     first_visit = seen[t.state, t.action] != number[0]
     seen[t.state, t.action] = number[0]
     append_step(buffer, t.state, t.action, t.reward, 1.0 if first_visit else 0.0)

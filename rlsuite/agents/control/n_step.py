@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from rlsuite.agents.control.expected_sarsa import expected_value
-from rlsuite.agents.control.n_step_buffer import NStepAgent, first_to_learn, last_to_learn, learn, note_step
+from rlsuite.agents.control.n_step_buffer import NStepAgent, first_to_learn, last_to_learn, learn, record_step
 from rlsuite.agents.exploration import NO_ACTION, choose
 from rlsuite.agents.memory import NOWHERE, Memory, end_step, locate, locate_next
 from rlsuite.core.compilation import compiled
@@ -34,7 +34,7 @@ def _sarsa_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
         next_s = locate_next(memory, t.next_state)
         next_action = choose(memory, next_s, rng)
         future = memory.q[next_s, next_action]
-    time = note_step(memory, s, t.action, t.reward)
+    time = record_step(memory, s, t.action, t.reward)
     buffer = memory.scratch.buffer
     for tau in range(first_to_learn(buffer, time), last_to_learn(buffer, time, t.terminated or t.truncated) + 1):
         learn(memory, tau, _return(memory, tau, time, future))
@@ -47,13 +47,13 @@ def _expected_sarsa_step(memory: Memory, t: Transition, rng: np.random.Generator
     """Q(S_tau, A_tau) += alpha [R_tau+1 + ... + gamma^n sum_a pi(a | S_t+1) Q(S_t+1, a) - Q(S_tau, A_tau)]."""
     s, next_s, future = locate(memory, t.state), NOWHERE, 0.0
     over = t.terminated or t.truncated
-    time = note_step(memory, s, t.action, t.reward)
+    time = record_step(memory, s, t.action, t.reward)
     buffer = memory.scratch.buffer
     first, last = first_to_learn(buffer, time), last_to_learn(buffer, time, over)
     if not t.terminated:
         next_s = locate_next(memory, t.next_state)
         if last >= first:
-            future = expected_value(memory, next_s, buffer.chances)
+            future = expected_value(memory, next_s, buffer.probabilities)
     for tau in range(first, last + 1):
         learn(memory, tau, _return(memory, tau, time, future))
     end_step(memory, s, t.action, over)

@@ -3,7 +3,7 @@
 The pair of time tau learns at time tau + n, from the n rewards that followed it and from the value of the state in the
 table then; when an episode is over, all remaining pairs learn from the rewards that are left. If it was truncated, they
 learn from the value of the state in which it was cut, too: the value at that moment, before any of them learns, as in
-`NStepTD` and in Monte Carlo control. A step size belongs to the visit of the pair, so it is noted then: a schedule per
+`NStepTD` and in Monte Carlo control. A step size belongs to the visit of the pair, so it is stored then: a schedule per
 visits gives the k-th visit of a pair the k-th value.
 """
 
@@ -33,7 +33,7 @@ class NStepBuffer(NamedTuple):
     step_size: NDArray[np.float64]  # (n,)
     length: Count  # (1,), steps of the episode so far
     n: int
-    chances: NDArray[np.float64]  # (n_actions,), room for the probabilities of one state
+    probabilities: NDArray[np.float64]  # (n_actions,), a buffer for the probabilities of one state
 
 
 def new_n_step_buffer(n: int, n_actions: int, most_active: int = 0) -> NStepBuffer:
@@ -58,7 +58,7 @@ def new_n_step_buffer(n: int, n_actions: int, most_active: int = 0) -> NStepBuff
         step_size=np.zeros(n),
         length=np.zeros(1, dtype=np.int64),
         n=n,
-        chances=np.zeros(n_actions),
+        probabilities=np.zeros(n_actions),
     )
 
 
@@ -70,15 +70,15 @@ def begin_n_steps(memory: Memory, state: Observation, rng: np.random.Generator) 
 
 
 @compiled(in_place=True)
-def note_step(memory: Memory, place: int, action: int, reward: float) -> int:
+def record_step(memory: Memory, row: int, action: int, reward: float) -> int:
     """Record a step and the step size of its pair; return its time t."""
     buffer = memory.scratch.buffer
     t = buffer.length[0]
     entry = t % buffer.n
-    store(memory, place, entry)
+    store(memory, row, entry)
     buffer.action[entry] = action
     buffer.reward[entry] = reward
-    buffer.step_size[entry] = step_size(memory, place, action)
+    buffer.step_size[entry] = step_size(memory, row, action)
     buffer.length[0] = t + 1
     return t
 

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.episode_buffer import (
+    EPISODE_TOO_LONG,
     LONGEST,
-    NO_ROOM,
     EpisodeBuffer,
     append_step,
     clear,
-    has_room,
+    has_capacity,
     new_episode_buffer,
 )
-from rlsuite.agents.exploration import NO_ACTION, chances, choose, is_legal, max_value
+from rlsuite.agents.exploration import NO_ACTION, action_probabilities, choose, is_legal, max_value
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.tabular import TabularAgent
@@ -36,20 +36,20 @@ class Weights(NamedTuple):
 
 
 class Episode(NamedTuple):
-    """The present episode; the buffer's note is the probability with which the behaviour took the action."""
+    """The present episode; the buffer's extra number is the probability with which the behaviour took the action."""
 
     buffer: EpisodeBuffer
-    chances: NDArray[np.float64]  # (n_actions,), room for the probabilities of one state
-    chance: NDArray[np.float64]  # (1,), probability of the action that was chosen last
+    probabilities: NDArray[np.float64]  # (n_actions,), a buffer for the probabilities of one state
+    probability: NDArray[np.float64]  # (1,), probability of the action that was chosen last
 
 
 @compiled(in_place=True)
-def _choose_and_note(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
-    """Choose by the behaviour b, and note b(A | S) now: b changes with what is learned."""
+def _choose_and_record(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+    """Choose by the behaviour b, and store b(A | S) now: b changes with what is learned."""
     episode = memory.scratch
-    chances(memory, state, episode.chances)
+    action_probabilities(memory, state, episode.probabilities)
     action = choose(memory, state, rng)
-    episode.chance[0] = episode.chances[action]
+    episode.probability[0] = episode.probabilities[action]
     return action
 
 
@@ -57,7 +57,7 @@ def _choose_and_note(memory: ActionValues, state: int, rng: np.random.Generator)
 def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
     """Discard the last episode, and choose as in all other steps."""
     clear(memory.scratch.buffer)
-    return _choose_and_note(memory, state, rng)
+    return _choose_and_record(memory, state, rng)
 
 
 @compiled(in_place=True)
@@ -84,23 +84,23 @@ def _learn(memory: ActionValues, future: float) -> None:
         weights[state, action] += weight
         memory.q[state, action] += weight / weights[state, action] * (target - memory.q[state, action])
         # a softmax may draw an action whose probability is rounded to 0
-        if buffer.note[t] == 0.0 or not _is_greedy(memory, state, action):
+        if buffer.extra[t] == 0.0 or not _is_greedy(memory, state, action):
             break
-        weight /= buffer.note[t]
+        weight /= buffer.extra[t]
 
 
 @compiled(in_place=True)
 def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Remember the step and how probable it was; when the episode is over, learn from its greedy tail."""
     buffer = memory.scratch.buffer
-    if not has_room(buffer):
-        return NO_ROOM
-    append_step(buffer, t.state, t.action, t.reward, memory.scratch.chance[0])
+    if not has_capacity(buffer):
+        return EPISODE_TOO_LONG
+    append_step(buffer, t.state, t.action, t.reward, memory.scratch.probability[0])
     over = t.terminated or t.truncated
     if over:
         _learn(memory, 0.0 if t.terminated else max_value(memory, t.next_state))
     count(memory, t.state, t.action, over)
-    return NO_ACTION if over else _choose_and_note(memory, t.next_state, rng)
+    return NO_ACTION if over else _choose_and_record(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -13,10 +13,10 @@ from rlsuite.agents.control.n_step_buffer import (
     last_to_learn,
     learn,
     new_n_step_buffer,
-    note_step,
+    record_step,
 )
 from rlsuite.agents.control.target_policies import TARGET_POLICIES, TargetPolicy, check_target_policy
-from rlsuite.agents.exploration import NO_ACTION, chances, choose
+from rlsuite.agents.exploration import NO_ACTION, action_probabilities, choose
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.schedules import Rate, Schedule, as_schedule, rate_now
 from rlsuite.core.compilation import compiled
@@ -39,11 +39,11 @@ class Sampling(NamedTuple):
 
 
 @compiled(in_place=True)
-def _choose_and_note(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
-    """Choose by the behaviour b; note sigma and rho = pi(A | S) / b(A | S) now: both policies change."""
+def _choose_and_record(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+    """Choose by the behaviour b; store sigma and rho = pi(A | S) / b(A | S) now: both policies change."""
     scratch = memory.scratch
-    policy = scratch.buffer.chances
-    chances(memory, state, policy)
+    policy = scratch.buffer.probabilities
+    action_probabilities(memory, state, policy)
     action = choose(memory, state, rng)
     behaviour = policy[action]
     scratch.target_policy(memory, state, policy)
@@ -57,13 +57,13 @@ def _choose_and_note(memory: ActionValues, state: int, rng: np.random.Generator)
 def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
     """Discard the last episode, and choose as in all other steps."""
     memory.scratch.buffer.length[0] = 0
-    return _choose_and_note(memory, state, rng)
+    return _choose_and_record(memory, state, rng)
 
 
 @compiled(in_place=True)
 def _expected(memory: ActionValues, state: int) -> float:
-    """V(state) = sum_a pi(a | state) Q(state, a); pi(. | state) is left in the buffer's room for it."""
-    policy: NDArray[np.float64] = memory.scratch.buffer.chances
+    """V(state) = sum_a pi(a | state) Q(state, a); pi(. | state) is left in the buffer."""
+    policy: NDArray[np.float64] = memory.scratch.buffer.probabilities
     memory.scratch.target_policy(memory, state, policy)
     value = 0.0
     for action in range(policy.size):
@@ -82,7 +82,7 @@ def _sigma_return(memory: ActionValues, tau: int, t: int, future: float) -> floa
         state, action = buffer.state[entry], buffer.action[entry]
         value = _expected(memory, state)
         sigma = scratch.sampled[entry]
-        weight = sigma * scratch.ratio[entry] + (1.0 - sigma) * buffer.chances[action]
+        weight = sigma * scratch.ratio[entry] + (1.0 - sigma) * buffer.probabilities[action]
         below = weight * (total - memory.q[state, action]) + value
         total = buffer.reward[(k - 1) % buffer.n] + memory.gamma * below
     return total
@@ -94,7 +94,7 @@ def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     over = t.terminated or t.truncated
     scratch = memory.scratch
     buffer = scratch.buffer
-    time = note_step(memory, t.state, t.action, t.reward)
+    time = record_step(memory, t.state, t.action, t.reward)
     scratch.sampled[time % buffer.n] = scratch.latest[0]
     scratch.ratio[time % buffer.n] = scratch.latest[1]
     first, last = first_to_learn(buffer, time), last_to_learn(buffer, time, over)
@@ -102,7 +102,7 @@ def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     for tau in range(first, last + 1):
         learn(memory, tau, _sigma_return(memory, tau, time, future))
     count(memory, t.state, t.action, over)
-    return NO_ACTION if over else _choose_and_note(memory, t.next_state, rng)
+    return NO_ACTION if over else _choose_and_record(memory, t.next_state, rng)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.exploration import chances, own_value, spread_over_best
+from rlsuite.agents.exploration import action_probabilities, own_value, spread_over_best
 from rlsuite.agents.memory import Memory
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.errors import ParameterError, unknown
@@ -14,12 +14,12 @@ TargetPolicy = Compiled[[Any, int, NDArray[np.float64]], None]
 
 
 @compiled(in_place=True)
-def greedy_chances(memory: Memory, state: int, out: NDArray[np.float64]) -> None:
+def greedy_probabilities(memory: Memory, state: int, out: NDArray[np.float64]) -> None:
     """Fill in the probabilities of the greedy policy: equal ones for all best actions."""
     spread_over_best(own_value, memory, state, 0.0, out)
 
 
-TARGET_POLICIES: dict[str, TargetPolicy] = {"greedy": greedy_chances, "behaviour": chances}
+TARGET_POLICIES: dict[str, TargetPolicy] = {"greedy": greedy_probabilities, "behaviour": action_probabilities}
 """By the name it has in a constructor: the policy that is best now, or the one that is followed."""
 
 

@@ -13,7 +13,7 @@ from rlsuite.agents.control.n_step_buffer import (
     last_to_learn,
     learn,
     new_n_step_buffer,
-    note_step,
+    record_step,
 )
 from rlsuite.agents.control.target_policies import TARGET_POLICIES, TargetPolicy, check_target_policy
 from rlsuite.agents.exploration import NO_ACTION, choose
@@ -35,8 +35,8 @@ class Tree(NamedTuple):
 
 @compiled(in_place=True)
 def _branches(memory: ActionValues, state: int, taken: int, below: float) -> float:
-    """sum_a pi(a | state) Q(state, a), with `below` in place of the value of the action taken."""
-    policy: NDArray[np.float64] = memory.scratch.buffer.chances
+    """sum_a pi(a | state) Q(state, a), with `below` instead of the value of the action taken."""
+    policy: NDArray[np.float64] = memory.scratch.buffer.probabilities
     memory.scratch.target_policy(memory, state, policy)
     total = 0.0
     for action in range(policy.size):
@@ -59,7 +59,7 @@ def _tree_return(memory: ActionValues, tau: int, t: int, future: float) -> float
 def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
     """Q(S_tau, A_tau) <- Q(S_tau, A_tau) + alpha [G_tau - Q(S_tau, A_tau)]; leaf: sum_a pi(a | S_t+1) Q(S_t+1, a)."""
     over = t.terminated or t.truncated
-    time = note_step(memory, t.state, t.action, t.reward)
+    time = record_step(memory, t.state, t.action, t.reward)
     buffer = memory.scratch.buffer
     first, last = first_to_learn(buffer, time), last_to_learn(buffer, time, over)
     future = 0.0 if t.terminated or last < first else _branches(memory, t.next_state, NO_ACTION, 0.0)

@@ -1,9 +1,9 @@
 """Exploration: how an agent chooses among the actions whose values it has learned.
 
 An exploration (`EpsilonGreedy`, `Softmax`, `MaxBoltzmann`, `UpperConfidence`, `CountBonus`, `RandomActions`) is a
-description; its compiled form in the agent's memory is an `ExplorationRule`. The functions `choose`, `chances`,
-`greedy`, `uniform` and `max_value` are what a learning rule needs, ours or a user's. The seventh way to explore,
-optimistic initial values, is ``initial_value=`` of the agents.
+description; its compiled form in the agent's memory is an `ExplorationRule`. The functions `choose`,
+`action_probabilities`, `greedy`, `uniform` and `max_value` are what a learning rule needs, ours or a user's. The
+seventh way to explore, optimistic initial values, is ``initial_value=`` of the agents.
 """
 
 from typing import TYPE_CHECKING
@@ -16,8 +16,8 @@ from rlsuite.agents.exploration.choosing import Exploration as Exploration
 from rlsuite.agents.exploration.choosing import ExplorationRule as ExplorationRule
 from rlsuite.agents.exploration.choosing import MaskedMemory as MaskedMemory
 from rlsuite.agents.exploration.choosing import Score as Score
+from rlsuite.agents.exploration.choosing import action_probabilities as action_probabilities
 from rlsuite.agents.exploration.choosing import argmax as argmax
-from rlsuite.agents.exploration.choosing import chances as chances
 from rlsuite.agents.exploration.choosing import choices as choices
 from rlsuite.agents.exploration.choosing import choose as choose
 from rlsuite.agents.exploration.choosing import greedy as greedy

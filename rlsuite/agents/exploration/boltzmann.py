@@ -80,7 +80,7 @@ def _boltzmann(memory: ChoiceMemory, state: int, sharpness: float, rng: np.rando
 
 
 @compiled(in_place=True)
-def _boltzmann_chances(memory: ChoiceMemory, state: int, sharpness: float, out: NDArray[np.float64]) -> None:
+def _boltzmann_probabilities(memory: ChoiceMemory, state: int, sharpness: float, out: NDArray[np.float64]) -> None:
     total = boltzmann_weights(memory, state, sharpness, out)
     for action in range(out.size):
         out[action] /= total
@@ -94,10 +94,10 @@ def _softmax_of_temperature(
 
 
 @compiled(in_place=True)
-def _chances_of_temperature(
+def _probabilities_of_temperature(
     memory: ChoiceMemory, state: int, temperature: float, unused: float, out: NDArray[np.float64]
 ) -> None:
-    _boltzmann_chances(memory, state, 1.0 / temperature, out)
+    _boltzmann_probabilities(memory, state, 1.0 / temperature, out)
 
 
 @compiled(in_place=True)
@@ -106,8 +106,10 @@ def _softmax_of_base(memory: ChoiceMemory, state: int, base: float, unused: floa
 
 
 @compiled(in_place=True)
-def _chances_of_base(memory: ChoiceMemory, state: int, base: float, unused: float, out: NDArray[np.float64]) -> None:
-    _boltzmann_chances(memory, state, math.log(base), out)
+def _probabilities_of_base(
+    memory: ChoiceMemory, state: int, base: float, unused: float, out: NDArray[np.float64]
+) -> None:
+    _boltzmann_probabilities(memory, state, math.log(base), out)
 
 
 @compiled(in_place=True)
@@ -120,10 +122,10 @@ def _max_boltzmann(
 
 
 @compiled(in_place=True)
-def _max_boltzmann_chances(
+def _max_boltzmann_probabilities(
     memory: ChoiceMemory, state: int, epsilon: float, temperature: float, out: NDArray[np.float64]
 ) -> None:
-    _boltzmann_chances(memory, state, 1.0 / temperature, out)
+    _boltzmann_probabilities(memory, state, 1.0 / temperature, out)
     lean_to_best(memory, state, 1.0 - epsilon, out)
 
 
@@ -165,10 +167,10 @@ class Softmax(Exploration):
         """The compiled form, as an agent's memory stores it."""
         if self.base is not None:
             base = as_positive_schedule("base", self.base)
-            return ExplorationRule(_softmax_of_base, _chances_of_base, base.rate, UNUSED)
+            return ExplorationRule(_softmax_of_base, _probabilities_of_base, base.rate, UNUSED)
         temperature = 1.0 if self.temperature is None else self.temperature
         rate = as_positive_schedule("temperature", temperature).rate
-        return ExplorationRule(_softmax_of_temperature, _chances_of_temperature, rate, UNUSED)
+        return ExplorationRule(_softmax_of_temperature, _probabilities_of_temperature, rate, UNUSED)
 
 
 @dataclass(frozen=True)
@@ -206,4 +208,4 @@ class MaxBoltzmann(Exploration):
         """The compiled form, as an agent's memory stores it."""
         epsilon = as_schedule("epsilon", self.epsilon, 0.0, 1.0)
         temperature = as_positive_schedule("temperature", self.temperature)
-        return ExplorationRule(_max_boltzmann, _max_boltzmann_chances, epsilon.rate, temperature.rate)
+        return ExplorationRule(_max_boltzmann, _max_boltzmann_probabilities, epsilon.rate, temperature.rate)

@@ -8,8 +8,8 @@ visits      (n_states, n_actions)     how often each pair was taken, int64
 legal       (n_states, n_actions)     the actions that exist, bool
 legality    function                  ``(legal, state, action) -> bool``: how to look that up
 clock       (2,)                      [steps, episodes] learned from, int64
-scores      (n_actions,)              room for one number per action, float64; its content has no meaning
-exploration `ExplorationRule`         how actions are chosen; only `choose` and `chances` need it
+scores      (n_actions,)              buffer of one number per action, float64; its content has no meaning
+exploration `ExplorationRule`         how actions are chosen; only `choose` and `action_probabilities` need it
 =========== ========================= ==========================================
 
 Ties are broken at random, always, and illegal actions are never chosen.
@@ -37,7 +37,7 @@ class MaskedMemory(Protocol):
 
     @property
     def legal(self) -> NDArray[np.bool_]:
-        """The actions that exist, shape (n_places, n_actions)."""
+        """The actions that exist, shape (n_rows, n_actions)."""
         ...
 
     @property
@@ -51,12 +51,12 @@ class ChoiceMemory(MaskedMemory, Protocol):
 
     @property
     def q(self) -> NDArray[np.float64]:
-        """Action values, shape (n_places, n_actions)."""
+        """Action values, shape (n_rows, n_actions)."""
         ...
 
     @property
     def visits(self) -> NDArray[np.int64]:
-        """How often each pair was taken, shape (n_places, n_actions)."""
+        """How often each pair was taken, shape (n_rows, n_actions)."""
         ...
 
     @property
@@ -66,7 +66,7 @@ class ChoiceMemory(MaskedMemory, Protocol):
 
     @property
     def scores(self) -> NDArray[np.float64]:
-        """Room for one number per action."""
+        """Buffer of one number per action."""
         ...
 
     @property
@@ -233,7 +233,7 @@ def choices(memory: ChoiceMemory, state: int, rng: np.random.Generator) -> Itera
     """Yield a choice, as `choose` makes it, whenever one is asked for.
 
     A generator takes its arguments once. What takes them at each call takes some hundred bytes for a random generator,
-    too, and without reference counting they are never freed: a million of them, spread over the heap, leave no room
+    too, and without reference counting they are never freed: a million of them, spread over the heap, leave no gap
     between them that could be used for anything larger.
     """
     while True:
@@ -241,7 +241,7 @@ def choices(memory: ChoiceMemory, state: int, rng: np.random.Generator) -> Itera
 
 
 @compiled(in_place=True)
-def chances(memory: ChoiceMemory, state: int, out: NDArray[np.float64]) -> None:
+def action_probabilities(memory: ChoiceMemory, state: int, out: NDArray[np.float64]) -> None:
     """Fill in the probabilities with which `choose` would now take each action of a state: (n_actions,)."""
     rule = memory.exploration
     first = _parameter_now(rule.first, memory.clock, memory.visits, state)

@@ -29,7 +29,7 @@ def _epsilon_greedy(memory: ChoiceMemory, state: int, epsilon: float, unused: fl
 
 
 @compiled(in_place=True)
-def _epsilon_greedy_chances(
+def _epsilon_greedy_probabilities(
     memory: ChoiceMemory, state: int, epsilon: float, unused: float, out: NDArray[np.float64]
 ) -> None:
     n_legal = 0
@@ -73,7 +73,7 @@ class EpsilonGreedy(Exploration):
     def rule(self) -> ExplorationRule:
         """The compiled form, as an agent's memory stores it."""
         epsilon = as_schedule("epsilon", self.epsilon, 0.0, 1.0)
-        return ExplorationRule(_epsilon_greedy, _epsilon_greedy_chances, epsilon.rate, UNUSED)
+        return ExplorationRule(_epsilon_greedy, _epsilon_greedy_probabilities, epsilon.rate, UNUSED)
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def _upper_confidence_choice(
 
 
 @compiled(in_place=True)
-def _upper_confidence_chances(
+def _upper_confidence_probabilities(
     memory: ChoiceMemory, state: int, weight: float, unused: float, out: NDArray[np.float64]
 ) -> None:
     spread_over_best(_upper_confidence, memory, state, _width(memory, state, weight), out)
@@ -66,7 +66,9 @@ def _bonus_choice(memory: ChoiceMemory, state: int, weight: float, unused: float
 
 
 @compiled(in_place=True)
-def _bonus_chances(memory: ChoiceMemory, state: int, weight: float, unused: float, out: NDArray[np.float64]) -> None:
+def _bonus_probabilities(
+    memory: ChoiceMemory, state: int, weight: float, unused: float, out: NDArray[np.float64]
+) -> None:
     spread_over_best(_with_bonus, memory, state, weight, out)
 
 
@@ -103,7 +105,7 @@ class UpperConfidence(Exploration):
     def rule(self) -> ExplorationRule:
         """The compiled form, as an agent's memory stores it."""
         weight = as_schedule("c", self.c, 0.0, MOST)
-        return ExplorationRule(_upper_confidence_choice, _upper_confidence_chances, weight.rate, UNUSED)
+        return ExplorationRule(_upper_confidence_choice, _upper_confidence_probabilities, weight.rate, UNUSED)
 
 
 @dataclass(frozen=True)
@@ -139,4 +141,4 @@ class CountBonus(Exploration):
     def rule(self) -> ExplorationRule:
         """The compiled form, as an agent's memory stores it."""
         weight = as_schedule("beta", self.beta, 0.0, MOST)
-        return ExplorationRule(_bonus_choice, _bonus_chances, weight.rate, UNUSED)
+        return ExplorationRule(_bonus_choice, _bonus_probabilities, weight.rate, UNUSED)

@@ -51,7 +51,7 @@ class Belief(NamedTuple):
 class SampledModel(NamedTuple):
     """The model that was drawn, its prior, and the parameters of planning in it."""
 
-    chance: NDArray[np.float64]  # (n_pairs, n_states + 1), probabilities of the outcomes
+    probability: NDArray[np.float64]  # (n_pairs, n_states + 1), probabilities of the outcomes
     reward: NDArray[np.float64]  # (n_states, n_actions), mean rewards
     value: NDArray[np.float64]  # (n_states + 1,), of the best policy; the last, 0, is that of a terminal state
     weight: float  # prior weight of each outcome
@@ -75,18 +75,18 @@ REDRAWS: dict[str, Redraw] = {"episode": _never, "doubling": has_doubled}
 
 
 @compiled(in_place=True)
-def draw_chances(memory: ActionValues, pair: int, rng: np.random.Generator) -> None:
+def draw_probabilities(memory: ActionValues, pair: int, rng: np.random.Generator) -> None:
     """p(x' | x, a) ~ Dirichlet(weight + N(x, a, x')): independent gamma variables, divided by their sum."""
     counts, sampled = memory.learned.outcomes[pair], memory.scratch
-    chance = sampled.chance[pair]
+    probability = sampled.probability[pair]
     total = 0.0
-    for outcome in range(chance.size):
-        chance[outcome] = rng.gamma(sampled.weight + counts[outcome], 1.0)
-        total += chance[outcome]
+    for outcome in range(probability.size):
+        probability[outcome] = rng.gamma(sampled.weight + counts[outcome], 1.0)
+        total += probability[outcome]
     if total == 0.0:  # all have underflowed: in the limit of small weights one outcome is certain
-        chance[int(rng.random() * chance.size)] = total = 1.0
-    for outcome in range(chance.size):
-        chance[outcome] /= total
+        probability[int(rng.random() * probability.size)] = total = 1.0
+    for outcome in range(probability.size):
+        probability[outcome] /= total
 
 
 @compiled(in_place=True)
@@ -114,7 +114,7 @@ def _backup(memory: ActionValues, state: int, action: int) -> float:
     pair = state * memory.q.shape[1] + action
     future = 0.0
     for outcome in range(sampled.value.size):
-        future += sampled.chance[pair, outcome] * sampled.value[outcome]
+        future += sampled.probability[pair, outcome] * sampled.value[outcome]
     return sampled.reward[state, action] + memory.gamma * future
 
 
@@ -126,7 +126,7 @@ def _imagine(memory: ActionValues, rng: np.random.Generator) -> None:
         for action in range(memory.q.shape[1]):
             model.planned_at[state, action] = memory.visits[state, action]
             if is_legal(memory, state, action):
-                draw_chances(memory, state * memory.q.shape[1] + action, rng)
+                draw_probabilities(memory, state * memory.q.shape[1] + action, rng)
                 sampled.reward[state, action] = draw_reward(memory, state, action, rng)
     iterate_values(
         _backup, memory, sampled.value, sampled.tol, sampled.max_iterations, model.iterations, model.error_bound
@@ -247,7 +247,7 @@ class PosteriorSampling(TabularAgent):
         )
 
     def scratch(self, n_states: int, n_actions: int) -> SampledModel:
-        """Make room for a model."""
+        """Make an empty model."""
         return SampledModel(
             np.zeros((n_states * n_actions, n_states + 1)),
             np.zeros((n_states, n_actions)),

@@ -3,8 +3,8 @@
 The model is that of Dyna: the last reward and the next state of each pair. It can be read forwards and backwards: every
 state has a linked list of the pairs that lead to it, laid out in arrays. As each pair leads to one state, it is in one
 list at most: the lists of all states fit into one entry per pair, and never overflow. The queue is a binary heap in
-arrays, with the place of each pair in it, so that a priority can be raised where it stands; it holds each pair once at
-most, and has room for all.
+arrays, with the position of each pair in it, so that a priority can be raised where it stands; it holds each pair once
+at most, and is large enough for all.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from rlsuite.errors import ParameterError
 from rlsuite.training.kernels import Step, Transition
 
 NOWHERE = -1
-"""The next state of a step that ended the episode, the end of a list, and the place of a pair that does not wait."""
+"""The next state of a step that ended the episode, the end of a list, the position of a pair outside the queue."""
 
 
 class SweptModel(NamedTuple):
@@ -39,7 +39,7 @@ class SweptModel(NamedTuple):
     later: PairOrNone  # (n_pairs,), the next pair that leads to the same state, or NOWHERE
     earlier: PairOrNone  # (n_pairs,), the previous one, or NOWHERE
     heap: PairOrNone  # (n_pairs,), the first n_waiting[0] are the pairs that wait, the most urgent first
-    place: PairOrNone  # (n_pairs,), place of the pair in the heap, or NOWHERE
+    position: PairOrNone  # (n_pairs,), its position in the heap, or NOWHERE
     priority: NDArray[np.float64]  # (n_pairs,), of the pairs that wait
     n_waiting: CountOfPairs  # (1,)
     updates: Count  # (1,), how many values have been changed so far
@@ -59,43 +59,43 @@ def _precedes(model: SweptModel, one: int, other: int) -> bool:
 
 
 @compiled(in_place=True)
-def _put(model: SweptModel, place: int, pair: int) -> None:
-    model.heap[place] = pair
-    model.place[pair] = place
+def _put(model: SweptModel, position: int, pair: int) -> None:
+    model.heap[position] = pair
+    model.position[pair] = position
 
 
 @compiled(in_place=True)
 def _rise(model: SweptModel, pair: int) -> None:
     """Move a pair towards the front until the pair above it is more urgent."""
-    place = model.place[pair]
-    while place > 0:
-        above = int(model.heap[(place - 1) // 2])
+    position = model.position[pair]
+    while position > 0:
+        above = int(model.heap[(position - 1) // 2])
         if _precedes(model, above, pair):
             break
-        _put(model, place, above)
-        place = (place - 1) // 2
-    _put(model, place, pair)
+        _put(model, position, above)
+        position = (position - 1) // 2
+    _put(model, position, pair)
 
 
 @compiled(in_place=True)
 def _sink(model: SweptModel, pair: int) -> None:
     """Move a pair towards the back until the pairs below it are less urgent."""
-    place = model.place[pair]
-    while 2 * place + 1 < model.n_waiting[0]:
-        below = 2 * place + 1
+    position = model.position[pair]
+    while 2 * position + 1 < model.n_waiting[0]:
+        below = 2 * position + 1
         if below + 1 < model.n_waiting[0] and _precedes(model, int(model.heap[below + 1]), int(model.heap[below])):
             below += 1
         if _precedes(model, pair, int(model.heap[below])):
             break
-        _put(model, place, int(model.heap[below]))
-        place = below
-    _put(model, place, pair)
+        _put(model, position, int(model.heap[below]))
+        position = below
+    _put(model, position, pair)
 
 
 @compiled(in_place=True)
 def _wait(model: SweptModel, pair: int, priority: float) -> None:
     """Let a pair wait with this priority, or with the one it has if that is higher."""
-    if model.place[pair] == NOWHERE:
+    if model.position[pair] == NOWHERE:
         _put(model, model.n_waiting[0], pair)
         model.n_waiting[0] += 1
     elif priority <= model.priority[pair]:
@@ -108,11 +108,11 @@ def _wait(model: SweptModel, pair: int, priority: float) -> None:
 def _most_urgent(model: SweptModel) -> int:
     """Take the most urgent pair out of the queue, which is not empty."""
     pair = int(model.heap[0])
-    model.place[pair] = NOWHERE
+    model.position[pair] = NOWHERE
     model.n_waiting[0] -= 1
     if model.n_waiting[0] > 0:
         last = int(model.heap[model.n_waiting[0]])
-        model.place[last] = 0
+        model.position[last] = 0
         _sink(model, last)
     return pair
 
@@ -186,10 +186,10 @@ def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
 
 
 def check_model(model: SweptModel) -> None:
-    """Raise ValueError unless the two links of each pair agree, and queue and places do.
+    """Raise ValueError unless the two links of each pair agree, and queue and positions do.
 
     Every pair with a next state stands in the list of that state: either it is the first, or another one of the list
-    names it as the next. The queue is as long as it says, and holds each pair at the place that the pair knows.
+    names it as the next. The queue is as long as it says, and holds each pair at the position stored for it.
     """
     pairs = np.arange(model.last_next.size)
     known = model.last_next != NOWHERE
@@ -206,10 +206,10 @@ def check_model(model: SweptModel) -> None:
         raise ValueError("a list of predecessors must have exactly one head")
     waiting = model.heap[: model.n_waiting[0]]
     if (
-        np.any(model.place[waiting] != np.arange(waiting.size))
-        or np.count_nonzero(model.place != NOWHERE) != waiting.size
+        np.any(model.position[waiting] != np.arange(waiting.size))
+        or np.count_nonzero(model.position != NOWHERE) != waiting.size
     ):
-        raise ValueError("heap and place contradict each other")
+        raise ValueError("heap and position contradict each other")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -293,7 +293,7 @@ class PrioritizedSweeping(TabularAgent):
             later=nowhere(n_pairs),
             earlier=nowhere(n_pairs),
             heap=nowhere(n_pairs),
-            place=nowhere(n_pairs),
+            position=nowhere(n_pairs),
             priority=np.zeros(n_pairs),
             n_waiting=np.zeros(1, dtype=np.int64),
             updates=np.zeros(1, dtype=np.int64),

@@ -98,11 +98,11 @@ def _rank(value: NDArray[np.float64], ranking: NDArray[np.int64]) -> None:
     """Sort outcomes by value, the best first; equal ones keep their order. Fast where little has changed."""
     for k in range(1, ranking.size):
         outcome = ranking[k]
-        place = k
-        while place > 0 and value[ranking[place - 1]] < value[outcome]:
-            ranking[place] = ranking[place - 1]
-            place -= 1
-        ranking[place] = outcome
+        rank = k
+        while rank > 0 and value[ranking[rank - 1]] < value[outcome]:
+            ranking[rank] = ranking[rank - 1]
+            rank -= 1
+        ranking[rank] = outcome
 
 
 @compiled(in_place=True)
@@ -180,7 +180,7 @@ def _follow(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
 
 @compiled(in_place=True)
 def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
-    """Note where the episode begins, and go on with the plan."""
+    """Store where the episode begins, and go on with the plan."""
     memory.learned.starts[state] += 1
     return _follow(memory, state, rng)
 

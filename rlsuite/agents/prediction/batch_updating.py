@@ -45,14 +45,14 @@ class System(NamedTuple):
 
 
 class EpisodeAndSystem(NamedTuple):
-    """The steps of an episode, and room for the equations."""
+    """The steps of an episode, and the equations."""
 
     buffer: EpisodeBuffer
     system: System
 
 
 @compiled(in_place=True)
-def note(evidence: Evidence, state: int, reward: float, fraction: float, successor: int) -> None:
+def record(evidence: Evidence, state: int, reward: float, fraction: float, successor: int) -> None:
     """Add a sample of a state: a reward, a fraction of the value of another state, and the end for the rest."""
     evidence.rewards[state] += reward
     evidence.successors[state, successor] += fraction
@@ -117,7 +117,7 @@ def solve(evidence: Evidence, value: NDArray[np.float64], visits: NDArray[np.int
 def _td(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
     """Each step is a sample r + gamma V(s'); when the episode is over, V solves the equations of all steps."""
     over = t.terminated or t.truncated
-    note(memory.learned, t.state, t.reward, 0.0 if t.terminated else memory.gamma, t.next_state)
+    record(memory.learned, t.state, t.reward, 0.0 if t.terminated else memory.gamma, t.next_state)
     count_state(memory, t.state, over)
     if over:
         solve(memory.learned, memory.value, memory.visits, memory.scratch)
@@ -137,7 +137,7 @@ def _monte_carlo(memory: StateValues, t: Transition, rng: np.random.Generator) -
         for time in range(buffer.length[0] - 1, -1, -1):
             total = buffer.reward[time] + memory.gamma * total
             future *= memory.gamma
-            note(memory.learned, buffer.state[time], total, future, t.next_state)
+            record(memory.learned, buffer.state[time], total, future, t.next_state)
         solve(memory.learned, memory.value, memory.visits, memory.scratch.system)
     return go_on(memory, t.next_state, over, rng)
 
@@ -147,7 +147,7 @@ def _no_evidence(n_states: int) -> Evidence:
     return Evidence(np.zeros(n_states), np.zeros((n_states, n_states)), np.zeros(n_states))
 
 
-def _room_for_equations(n_states: int) -> System:
+def _new_system(n_states: int) -> System:
     states = np.zeros(n_states, dtype=np.int64)
     return System(states, np.zeros(n_states), np.zeros((n_states, n_states)), np.zeros(n_states))
 
@@ -195,8 +195,8 @@ class BatchTD(Predictor):
         return _no_evidence(n_states)
 
     def scratch(self, n_states: int) -> System:
-        """Make room for the equations."""
-        return _room_for_equations(n_states)
+        """Make the empty equations."""
+        return _new_system(n_states)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -248,5 +248,5 @@ class BatchMonteCarlo(Predictor):
         return _no_evidence(n_states)
 
     def scratch(self, n_states: int) -> EpisodeAndSystem:
-        """Make an empty buffer, and room for the equations."""
-        return EpisodeAndSystem(new_episode_buffer(self.longest_episode), _room_for_equations(n_states))
+        """Make an empty buffer, and the equations."""
+        return EpisodeAndSystem(new_episode_buffer(self.longest_episode), _new_system(n_states))

@@ -25,7 +25,7 @@ class EpisodeSeenBack(NamedTuple):
 
 
 @compiled(in_place=True)
-def note_lambda_returns(
+def fill_lambda_returns(
     buffer: EpisodeBuffer, value: NDArray[np.float64], gamma: float, lambda_: float, future: float
 ) -> None:
     """G_t = r_t+1 + gamma [(1 - lambda) V(s_t+1) + lambda G_t+1], from the last step back; then comes `future`.
@@ -34,8 +34,8 @@ def note_lambda_returns(
     """
     beyond = future
     for t in range(buffer.length[0] - 1, -1, -1):
-        buffer.note[t] = buffer.reward[t] + gamma * beyond
-        beyond = (1.0 - lambda_) * value[buffer.state[t]] + lambda_ * buffer.note[t]
+        buffer.extra[t] = buffer.reward[t] + gamma * beyond
+        beyond = (1.0 - lambda_) * value[buffer.state[t]] + lambda_ * buffer.extra[t]
 
 
 @compiled(in_place=True)
@@ -46,9 +46,9 @@ def _step(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
     over = t.terminated or t.truncated
     if over:
         future = 0.0 if t.terminated else float(memory.value[t.next_state])
-        note_lambda_returns(buffer, memory.value, memory.gamma, lambda_, future)
+        fill_lambda_returns(buffer, memory.value, memory.gamma, lambda_, future)
         for time in range(buffer.length[0]):
-            learn_return(memory, buffer.state[time], buffer.note[time])
+            learn_return(memory, buffer.state[time], buffer.extra[time])
     count_state(memory, t.state, over)
     return go_on(memory, t.next_state, over, rng)
 

@@ -10,17 +10,17 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from rlsuite.agents.episode_buffer import (
+    EPISODE_TOO_LONG,
     LONGEST,
-    NO_ROOM,
     EpisodeBuffer,
     append_step,
-    has_room,
+    has_capacity,
     new_episode_buffer,
     new_vector_buffer,
 )
 from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.memory import end_step, locate, locate_next
-from rlsuite.agents.prediction.returns import Episode, Returns, begin_buffer, go_on, note_returns
+from rlsuite.agents.prediction.returns import Episode, Returns, begin_buffer, fill_returns, go_on
 from rlsuite.agents.predictor import (
     Predictor,
     StateMemory,
@@ -57,14 +57,18 @@ def _every_visit(memory: StateMemory, t: Transition, rng: np.random.Generator) -
     buffer.length[0] = now + 1
     if over:
         future = 0.0 if t.terminated else state_value(memory, locate_next(memory, t.next_state))
-        note_returns(buffer, memory.gamma, future)
+        fill_returns(buffer, memory.gamma, future)
         for time in range(buffer.length[0]):
-            learn_recorded(memory, time, buffer.note[time])
+            learn_recorded(memory, time, buffer.extra[time])
     end_step(memory, s, t.action, over)
     if over:
         return NO_ACTION
     # the next observation is the present one by now; its features are not needed
-    return next_action(memory, t.next_state, locate(memory, t.next_state), rng) if has_room(buffer) else NO_ROOM
+    return (
+        next_action(memory, t.next_state, locate(memory, t.next_state), rng)
+        if has_capacity(buffer)
+        else EPISODE_TOO_LONG
+    )
 
 
 @compiled(in_place=True)
@@ -74,12 +78,12 @@ def _first_visit(memory: StateValues, t: Transition, rng: np.random.Generator) -
     append_step(buffer, t.state, t.action, t.reward, 0.0)
     over = t.terminated or t.truncated
     if over:
-        note_returns(buffer, memory.gamma, 0.0 if t.terminated else float(memory.value[t.next_state]))
+        fill_returns(buffer, memory.gamma, 0.0 if t.terminated else float(memory.value[t.next_state]))
         for time in range(buffer.length[0] - 1, -1, -1):
             first[buffer.state[time]] = time  # backwards, so that the first visit is written last
         for time in range(buffer.length[0]):
             if first[buffer.state[time]] == time:
-                learn_return(memory, buffer.state[time], buffer.note[time])
+                learn_return(memory, buffer.state[time], buffer.extra[time])
     count_state(memory, t.state, over)
     return go_on(memory, t.next_state, over, rng)
 

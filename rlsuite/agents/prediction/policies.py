@@ -16,7 +16,7 @@ from rlsuite.models.validation import ROW_SUM_TOLERANCE
 
 
 @compiled(in_place=True)
-def chance(
+def probability(
     memory: MaskedMemory, policy: NDArray[np.float64], observation: NDArray[np.float64], row: int, action: int
 ) -> float:
     """Return pi(a | s): a policy's probability of an action, for an observation whose legal actions are in a row."""
@@ -34,11 +34,11 @@ def follow_policy(memory: Any, observation: NDArray[np.float64], row: int, rng: 
     n_actions = memory.legal.shape[1]
     total = 0.0
     for action in range(n_actions):
-        total += chance(memory, memory.behaviour, observation, row, action)
+        total += probability(memory, memory.behaviour, observation, row, action)
     u = rng.random() * total
     reached = 0.0
     for action in range(n_actions):
-        reached += chance(memory, memory.behaviour, observation, row, action)
+        reached += probability(memory, memory.behaviour, observation, row, action)
         if u < reached:
             return action
     return n_actions - 1
@@ -52,8 +52,8 @@ def ratio_of_policies(memory: Any, observation: NDArray[np.float64], row: int, a
     """
     if memory.target.shape[1] == 0:
         return 1.0
-    wanted = chance(memory, memory.target, observation, row, action)
-    return wanted / chance(memory, memory.behaviour, observation, row, action)
+    wanted = probability(memory, memory.target, observation, row, action)
+    return wanted / probability(memory, memory.behaviour, observation, row, action)
 
 
 def policy_table(name: str, policy: ArrayLike | None) -> NDArray[np.float64] | None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlsuite.agents.episode_buffer import NO_ROOM, EpisodeBuffer, VectorEpisodeBuffer, clear, has_room
+from rlsuite.agents.episode_buffer import EPISODE_TOO_LONG, EpisodeBuffer, VectorEpisodeBuffer, clear, has_capacity
 from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.memory import Observation
 from rlsuite.agents.predictor import StateMemory, StateValues, begin_predicting, follow
@@ -36,17 +36,17 @@ def begin_buffer(memory: StateMemory, state: Observation, rng: np.random.Generat
 
 
 @compiled(in_place=True)
-def note_returns(buffer: Any, gamma: float, future: float) -> None:
+def fill_returns(buffer: Any, gamma: float, future: float) -> None:
     """G_t = r_t+1 + gamma G_t+1, from the last step back to the first; `future` is the value after the last."""
     total = future
     for t in range(buffer.length[0] - 1, -1, -1):
         total = buffer.reward[t] + gamma * total
-        buffer.note[t] = total
+        buffer.extra[t] = total
 
 
 @compiled(in_place=True)
 def go_on(memory: StateValues, next_state: int, over: bool, rng: np.random.Generator) -> int:
-    """Draw the next action, if there is one and the buffer has room for its step."""
+    """Draw the next action, if there is one and the buffer can store its step."""
     if over:
         return NO_ACTION
-    return follow(memory, next_state, rng) if has_room(memory.scratch.buffer) else NO_ROOM
+    return follow(memory, next_state, rng) if has_capacity(memory.scratch.buffer) else EPISODE_TOO_LONG

@@ -136,7 +136,7 @@ def collected(
 
 
 def _every_action_is_legal(facts: EnvironmentFacts, info: Mapping[str, object], place: str, many: int) -> None:
-    if facts.tells_actions(info) and not mask_of(info["action_mask"], many, place).all():
+    if facts.has_action_mask(info) and not mask_of(info["action_mask"], many, place).all():
         raise UnsuitableEnvironment(
             f"{place} some actions are illegal, and a policy of a batch is not told which; make them legal first: "
             "MDP.from_env(env, gamma=...).with_all_legal().to_env()"

@@ -90,8 +90,8 @@ class DeepRun:
         """Learn; `record` returns the results, also when an error or Ctrl-C ended it early."""
         clock, which = self.memory.clock, STEPS if budget.unit == "steps" else EPISODES
         self.log = log = _Log(budget.unit)
-        checkpoints = budget.marks(budget.record_every)
-        evaluations = budget.marks(budget.evaluate_every) if budget.evaluate_every else []
+        checkpoints = budget.times(budget.record_every)
+        evaluations = budget.times(budget.evaluate_every) if budget.evaluate_every else []
         evaluate = self._evaluator() if budget.evaluate_every else None
         start = int(clock[which])
         bar: Any  # tqdm's stubs are incomplete
@@ -107,7 +107,7 @@ class DeepRun:
                     if mark in checkpoints:
                         log.checkpoints.append((int(clock[which]), self.all_reward))
                     if evaluate is not None and mark in evaluations:
-                        self._note_evaluation(int(clock[which]), *evaluate())
+                        self._record_evaluation(int(clock[which]), *evaluate())
         except BaseException:  # the last step may not be recorded: the next call begins a new episode
             self.present = None
             raise
@@ -182,7 +182,7 @@ class DeepRun:
         self.learner.improve(batch, pace.gamma, learning_rate)
         self.learner.follow(pace.target_rate)
 
-    def _note_evaluation(self, time: int, value: float, total: float) -> None:
+    def _record_evaluation(self, time: int, value: float, total: float) -> None:
         self.log.evaluations.append((time, value, total))
         if value >= self.best_value:  # if equal, the later one: it has learned from more transitions
             self.best, self.best_value = self.learner.copy(), value

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.episode_buffer import LONGEST, NO_ROOM, clear, has_room, new_vector_buffer
+from rlsuite.agents.episode_buffer import EPISODE_TOO_LONG, LONGEST, clear, has_capacity, new_vector_buffer
 from rlsuite.agents.exploration import NO_ACTION, choose
 from rlsuite.agents.feature_memory import (
     compute_features,
@@ -16,7 +16,7 @@ from rlsuite.agents.feature_memory import (
     record_vector,
 )
 from rlsuite.agents.memory import begin
-from rlsuite.agents.prediction.returns import Episode, note_returns
+from rlsuite.agents.prediction.returns import Episode, fill_returns
 from rlsuite.approximation.linear.linear_agent import LinearAgent
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
@@ -34,8 +34,8 @@ def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generat
 def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, let w <- w + alpha [G_t - Q(s_t, a_t)] x(s_t, a_t) for each of its steps t."""
     buffer, row = memory.scratch.buffer, memory.active.now[0]
-    if not has_room(buffer):
-        return NO_ROOM
+    if not has_capacity(buffer):
+        return EPISODE_TOO_LONG
     now = buffer.length[0]
     record_vector(memory, t.state, now)
     buffer.action[now] = t.action
@@ -49,9 +49,9 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
         next_action = choose(memory, 1 - row, rng)
         future = memory.q[1 - row, next_action]
     if t.terminated or t.truncated:
-        note_returns(buffer, memory.gamma, future)
+        fill_returns(buffer, memory.gamma, future)
         for time in range(buffer.length[0]):
-            learn_vector(memory, time, buffer.action[time], buffer.note[time])
+            learn_vector(memory, time, buffer.action[time], buffer.extra[time])
     count_and_advance(memory, t.terminated or t.truncated)
     return next_action
 

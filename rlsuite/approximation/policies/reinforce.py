@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.episode_buffer import NO_ROOM
+from rlsuite.agents.episode_buffer import EPISODE_TOO_LONG
 from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.feature_memory import compute_features, count_and_advance, evaluate
 from rlsuite.agents.schedules import rate_now
@@ -90,7 +90,7 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     """Remember; after an episode let theta <- theta + alpha gamma^t G_t grad ln pi(A_t | S_t), for t = 0, 1, ..."""
     row, episode, active = memory.active.now[0], memory.scratch, memory.active
     if episode.length[0] == episode.action.size:
-        return NO_ROOM
+        return EPISODE_TOO_LONG
     _remember(episode, t.state, memory.legal[row], t.action, t.reward)
     over = t.terminated or t.truncated
     if over:
@@ -116,7 +116,7 @@ def _step_with_baseline(memory: Any, t: Transition, rng: np.random.Generator) ->
     row, episode, active = memory.active.now[0], memory.scratch, memory.active
     values = memory.learned.value_weights
     if episode.length[0] == episode.action.size:
-        return NO_ROOM
+        return EPISODE_TOO_LONG
     _remember(episode, t.state, memory.legal[row], t.action, t.reward)
     if not t.terminated:
         compute_features(memory, t.next_state, 1 - row)

@@ -54,7 +54,7 @@ class DrawTrees(NamedTuple):
     mask: IndexArray  # (L,): a row of masks, or -1 where the info says nothing
     masks: BoolArray  # (M, n_actions)
     legal: BoolArray  # (n_observations, n_actions): where the masks are noted
-    note_legal: "Compiled[[DrawTrees, int], None]"
+    record_legal: "Compiled[[DrawTrees, int], None]"
 
 
 @compiled(in_place=True)
@@ -105,12 +105,12 @@ def drawn_leaf(trees: DrawTrees, node: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def note_nothing(trees: DrawTrees, leaf: int) -> None:
+def record_nothing(trees: DrawTrees, leaf: int) -> None:
     """Stand in where all actions are legal."""
 
 
 @compiled(in_place=True)
-def note_mask(trees: DrawTrees, leaf: int) -> None:
+def record_mask(trees: DrawTrees, leaf: int) -> None:
     """Note which actions are legal where a leaf leads, as the info of the environment would tell it."""
     mask = trees.mask[leaf]
     if mask >= 0:
@@ -122,7 +122,7 @@ def note_mask(trees: DrawTrees, leaf: int) -> None:
 def trees_begin(trees: DrawTrees, view: View, rng: np.random.Generator) -> tuple[int, int]:
     """Draw the beginning of an episode."""
     leaf = drawn_leaf(trees, trees.start, rng)
-    trees.note_legal(trees, leaf)
+    trees.record_legal(trees, leaf)
     return trees.next_state[leaf], trees.observation[leaf]
 
 
@@ -132,7 +132,7 @@ def trees_step(
 ) -> tuple[int, float, bool, bool, int]:
     """Take an action."""
     leaf = drawn_leaf(trees, trees.root[state * trees.n_actions + action], rng)
-    trees.note_legal(trees, leaf)
+    trees.record_legal(trees, leaf)
     return (
         trees.next_state[leaf],
         trees.reward[leaf],
@@ -231,5 +231,5 @@ def draw_trees(tabulation: Tabulation) -> DrawTrees:
         mask=np.array(mask, dtype=np.int64),
         masks=np.frombuffer(b"".join(masks), dtype=np.bool_).reshape(-1, tabulation.n_actions).copy(),
         legal=np.zeros((0, tabulation.n_actions), dtype=np.bool_),
-        note_legal=note_mask if masks else note_nothing,
+        record_legal=record_mask if masks else record_nothing,
     )

@@ -36,7 +36,7 @@ class Dynamics(Form):
         if facts.dynamics is None or wish.encode is None:
             return Refusal()
         try:
-            if wish.told:
+            if wish.masked:
                 raise errors.UnsuitableEnvironment(
                     f"{facts.name} has an action_mask in its info, which compiled dynamics do not support"
                 )

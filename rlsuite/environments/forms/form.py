@@ -47,7 +47,7 @@ class Adapter(NamedTuple):
     """Sets the environment to a state."""
     generator: Callable[[], np.random.Generator]
     """The generator that the environment draws from."""
-    noting: Callable[[BoolArray], EnvironmentFunctions] | None = None
+    recording: Callable[[BoolArray], EnvironmentFunctions] | None = None
     """Returns functions that note the legal actions of each observation in an array (n_observations, n_actions), where
     the environment tells them as it goes."""
 
@@ -72,7 +72,7 @@ class Wish(NamedTuple):
     loop: Literal["auto", "compiled", "stepwise"] = "auto"
     encode: Encoding | None = None
     """How observations become vectors; None for an agent that is shown ids."""
-    told: bool = False
+    masked: bool = False
     """Whether the environment tells in each info which actions exist."""
     patience: float = 0.0
     """Seconds that may be spent on asking the environment for its table; 0 if nobody has asked for that."""

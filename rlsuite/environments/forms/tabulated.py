@@ -52,12 +52,12 @@ class Tabulated(Form):
         def write(state: int) -> None:
             tabulation.put(state, env)
 
-        def noting(legal: BoolArray) -> EnvironmentFunctions:
+        def recording(legal: BoolArray) -> EnvironmentFunctions:
             return EnvironmentFunctions(trees._replace(legal=legal), trees_begin, trees_step)
 
         functions = EnvironmentFunctions(trees, trees_begin, trees_step)
         generator = _generator_of(facts, tabulation)
-        adapter = Adapter(functions, read, write, generator, noting if trees.masks.size else None)
+        adapter = Adapter(functions, read, write, generator, recording if trees.masks.size else None)
         reason = f"it has been tabulated, {tabulation.n_states:,} states"
         super().__init__(facts, reason, adapter, model)
         self.tabulation = tabulation
@@ -133,8 +133,8 @@ def asked(facts: EnvironmentFacts, wish: Wish) -> Tabulation:
     """
     facts.check_recorders()
     kinds: list[type] = [type(layer) for layer in layers_of(facts.env)]
-    key = (kinds, repr(facts.env.spec), wish.told, horizon_of(facts))
-    ask = partial(tabulation_of, facts, seconds=wish.patience, max_states=wish.max_states, masks=wish.told)
+    key = (kinds, repr(facts.env.spec), wish.masked, horizon_of(facts))
+    ask = partial(tabulation_of, facts, seconds=wish.patience, max_states=wish.max_states, masks=wish.masked)
     with _one_at_a_time:
         if wish.id_of is not None:  # the numbers of the observations are those of one model
             return ask(id_of=wish.id_of, reset=True)

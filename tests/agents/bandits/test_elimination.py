@@ -14,9 +14,9 @@ def test_what_was_committed_to_is_pulled_for_ever_even_if_others_are_as_good():
     agent = rl.ExploreThenCommit(m=3).learn(bandit([1.0] * 4, kind="deterministic").to_env(), steps=1_000, seed=6)
     assert sorted(agent.visits_[0].tolist()) == [3, 3, 3, 991]
     assert agent.visits_[0, agent.committed_[0]] == 991
-    chances = np.empty(4)
-    rl.chances(agent.memory_, 0, chances)
-    assert chances.tolist() == (np.arange(4) == agent.committed_[0]).tolist()
+    probabilities = np.empty(4)
+    rl.action_probabilities(agent.memory_, 0, probabilities)
+    assert probabilities.tolist() == (np.arange(4) == agent.committed_[0]).tolist()
 
 
 def test_explore_then_commit(live):

@@ -8,7 +8,7 @@ import pytest
 from rlsuite.agents.exploration import (
     MaxBoltzmann,
     Softmax,
-    chances,
+    action_probabilities,
     choose,
 )
 
@@ -50,7 +50,7 @@ def test_softmax_of_what_overflows_prefers_the_best(assert_frequencies, make_mem
     memory = make_memory(q, exploration)
     assert_frequencies(memory, probabilities)
     out = np.empty(len(q))
-    chances(memory, 0, out)
+    action_probabilities(memory, 0, out)
     np.testing.assert_allclose(out, probabilities, atol=1e-12)
 
 

@@ -18,7 +18,7 @@ from rlsuite.agents.exploration import (
     RandomActions,
     Softmax,
     UpperConfidence,
-    chances,
+    action_probabilities,
     choose,
     greedy,
     max_value,
@@ -58,7 +58,7 @@ EXPLORATIONS = [
 def test_the_chances_are_those_of_the_choices(assert_frequencies, make_memory, exploration, q):
     memory = make_memory(q, exploration, legal=[True, True, False, True], visits=2)
     out = np.full(4, np.nan)
-    chances(memory, 0, out)
+    action_probabilities(memory, 0, out)
     assert out[2] == 0.0
     assert out.sum() == pytest.approx(1.0, abs=1e-15)
     assert_frequencies(memory, out)

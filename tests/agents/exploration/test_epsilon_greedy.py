@@ -5,7 +5,7 @@ import numpy as np
 from rlsuite.agents.exploration import (
     EpsilonGreedy,
     RandomActions,
-    chances,
+    action_probabilities,
 )
 from rlsuite.agents.schedules import Inverse, Linear
 
@@ -35,5 +35,5 @@ def test_random_actions_do_not_look_at_values(assert_frequencies, make_memory):
 def test_chances_follow_the_schedule(make_memory):
     memory = make_memory([0.0, 1.0], EpsilonGreedy(Linear(1.0, 0.0, over=10)), clock=(5, 0))
     out = np.zeros(2)
-    chances(memory, 0, out)
+    action_probabilities(memory, 0, out)
     assert out.tolist() == [0.25, 0.75]

@@ -7,7 +7,7 @@ import pytest
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
-from rlsuite.agents.model_based.posterior_sampling import draw_chances, draw_reward
+from rlsuite.agents.model_based.posterior_sampling import draw_probabilities, draw_reward
 from rlsuite.testing.problems import gamble, ring
 from rlsuite.training.legality import every_action
 
@@ -54,8 +54,8 @@ def test_the_posterior_of_the_outcomes_is_dirichlet():
     rng = np.random.default_rng(5)
     draws = np.empty((4_000, 4))
     for draw in draws:
-        draw_chances(memory, 0, rng)
-        draw[:] = memory.scratch.chance[0]
+        draw_probabilities(memory, 0, rng)
+        draw[:] = memory.scratch.probability[0]
     np.testing.assert_allclose(draws.sum(axis=1), 1.0, rtol=1e-12)
     mean = parameters / total
     variance = mean * (1 - mean) / (total + 1)
@@ -63,9 +63,9 @@ def test_the_posterior_of_the_outcomes_is_dirichlet():
     squares = np.square(draws - mean)
     assert (np.abs(squares.mean(axis=0) - variance) < 5 * squares.std(axis=0) / np.sqrt(len(draws))).all()
     rng, twin = np.random.default_rng(6), np.random.default_rng(6)
-    draw_chances(memory, 0, rng)
+    draw_probabilities(memory, 0, rng)
     gammas = np.array([twin.gamma(parameter, 1.0) for parameter in parameters])
-    np.testing.assert_allclose(memory.scratch.chance[0], gammas / gammas.sum(), rtol=1e-12)
+    np.testing.assert_allclose(memory.scratch.probability[0], gammas / gammas.sum(), rtol=1e-12)
 
 
 def test_a_tiny_prior_is_drawn_as_what_it_is():
@@ -75,9 +75,9 @@ def test_a_tiny_prior_is_drawn_as_what_it_is():
     rng = np.random.default_rng(0)
     firsts = 0
     for _ in range(400):
-        draw_chances(memory, 1, rng)
-        assert sorted(memory.scratch.chance[1]) == [0.0, 0.0, 0.0, 1.0]
-        firsts += memory.scratch.chance[1, 0] == 1.0
+        draw_probabilities(memory, 1, rng)
+        assert sorted(memory.scratch.probability[1]) == [0.0, 0.0, 0.0, 1.0]
+        firsts += memory.scratch.probability[1, 0] == 1.0
     assert abs(firsts - 100) < 5 * math.sqrt(400 * 0.25 * 0.75)
 
 
@@ -87,7 +87,7 @@ def test_the_world_that_was_drawn_is_solved(world_of, problem):
     model, tol = problem(), 1e-6
     agent = rl.PosteriorSampling(gamma=0.9, tol=tol).learn(model.to_env(), steps=200, seed=0)
     world = agent.memory_.scratch
-    chance = world.chance.reshape(*model.legal.shape, -1)
+    chance = world.probability.reshape(*model.legal.shape, -1)
     solution = rl.solve(world_of(chance, world.reward, 0.9, model.legal), tol=1e-9)
     assert np.abs(agent.q_ - solution.q[:-1])[model.legal].max() <= tol
 

@@ -42,8 +42,8 @@ def test_the_queue_raises_priorities_and_never_overflows():
         n_waiting = int(learned.n_waiting[0])
         heap = learned.heap[:n_waiting]
         assert len(set(heap.tolist())) == n_waiting
-        assert (learned.place[heap] == np.arange(n_waiting)).all()
-        assert (learned.place >= 0).sum() == n_waiting
+        assert (learned.position[heap] == np.arange(n_waiting)).all()
+        assert (learned.position >= 0).sum() == n_waiting
         above = learned.priority[heap[(np.arange(1, n_waiting) - 1) // 2]]
         assert (above >= learned.priority[heap[1:]]).all()
     assert memory.learned.priority[3:60].max() == 32.0  # half of 64

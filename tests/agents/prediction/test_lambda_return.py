@@ -45,7 +45,7 @@ def test_off_line_forward_and_backward_views_agree(memory_of, random_episodes, w
     for episode in random_episodes(seed):
         value = memory.value.copy()
         walk(agent, memory, episode)
-        targets = memory.scratch.buffer.note[: len(episode)]
+        targets = memory.scratch.buffer.extra[: len(episode)]
         forward, backward, trace = np.zeros(N), np.zeros(N), np.zeros(N)
         for (state, reward, next_state, terminated, _), target in zip(episode, targets, strict=True):
             forward[state] += 0.4 * (target - value[state])

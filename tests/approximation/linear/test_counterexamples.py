@@ -61,7 +61,7 @@ def _mostly_dashed(memory, state, chance, unused, rng):
 
 
 @rl.compiled(in_place=True)
-def _chances(memory, state, chance, unused, out):
+def _probabilities(memory, state, chance, unused, out):
     out[DASHED] = chance
     out[SOLID] = 1.0 - chance
 
@@ -75,7 +75,7 @@ def test_semi_gradient_q_learning_diverges_on_the_star():
 
         @property
         def rule(self):
-            return ExplorationRule(_mostly_dashed, _chances, Constant(6 / 7).rate, UNUSED)
+            return ExplorationRule(_mostly_dashed, _probabilities, Constant(6 / 7).rate, UNUSED)
 
     env = star()
     agent = SemiGradientQLearning(gamma=GAMMA, learning_rate=0.05, exploration=MostlyDashed())
