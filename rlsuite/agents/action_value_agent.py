@@ -15,6 +15,7 @@ from rlsuite.agents.schedules import as_schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.aliases import Observation, Own
 from rlsuite.core.checks import legal_actions, row_of_id
+from rlsuite.core.fingerprints import reads
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.kernels import Begin
 from rlsuite.training.legality import Legality
@@ -89,9 +90,10 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.uses_features:
-            for rate in (self.exploration.rule.first, self.exploration.rule.second):
+            rule = self.exploration.rule
+            for rate in (rule.first, rule.second):
                 check_unit("exploration", rate)
-            if self.exploration.counts:
+            if reads(rule.select, "visits") or reads(rule.spread, "visits"):
                 raise errors.ParameterError(
                     f"exploration: {self.exploration!r} counts how often each action was taken in each state, which "
                     "needs a table; with features use another, such as EpsilonGreedy or Softmax"

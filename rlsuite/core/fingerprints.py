@@ -81,6 +81,25 @@ def values_used_by(source: python_types.FunctionType) -> Iterator[object]:
         yield value
 
 
+def reads(function: object, attribute: str) -> bool:
+    """Whether a compiled function, or one that it calls, looks up an attribute of this name.
+
+    >>> from rlsuite.agents.exploration import EpsilonGreedy, UpperConfidence
+    >>> [reads(one().rule.select, "visits") for one in (EpsilonGreedy, UpperConfidence)]
+    [False, True]
+    """
+    waiting, known = [function], set[int]()
+    while waiting:
+        source: object = getattr(waiting.pop(), "function", None)  # of a compiled function
+        if not isinstance(source, python_types.FunctionType) or id(source) in known:
+            continue
+        if attribute in source.__code__.co_names:
+            return True
+        known.add(id(source))
+        waiting += values_used_by(source)
+    return False
+
+
 def _content(value: object) -> str | None:
     """What identifies a value in every process, whatever its module is called; None if nothing does."""
     known: object = getattr(value, "fingerprint", None)  # of a compiled function

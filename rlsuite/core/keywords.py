@@ -16,6 +16,8 @@ Kind = TypeVar("Kind", bound=type)
 LONGEST: Final = 40
 """Characters of a value that is repeated in a message."""
 
+MEANT_BY_MISSING: Final = {"gamma": "0.99", "n_states": "16", "n_actions": "4", "actions": "4"}
+"""Keywords without a default, with a value that shows what they take."""
 MODELS: Final = ("mdp", "pomdp", "model")
 """Names of parameters that take a model, which has its own discount factor."""
 
@@ -90,7 +92,7 @@ def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Ans
     rlsuite.errors.CallError: learn() has no parameter 'total_timesteps'; did you mean steps=5? (parameters: steps)
     """
     names = _names(function)
-    needed = _needed(function) if names is None else []
+    needed = _needed(function)
     places = _places(function)
 
     @wraps(function)
@@ -105,6 +107,7 @@ def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Ans
         missing = [name for name in needed if name not in given]
         if missing:  # an unknown keyword is one of the environment, unless it resembles a missing one
             _check(what, {name: value for name, value in given.items() if nearest(name, missing)}, missing)
+            raise CallError(f"{what} needs {' and '.join(missing)}: write {_with_missing(function, args, missing)}")
         return function(*args, **given)
 
     return checked
@@ -227,14 +230,27 @@ def _needed(function: Callable[..., object]) -> list[str]:
     return [one.name for one in parameters if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
 
 
+def _short(value: object) -> str:
+    """The repr of a value, or dots if it is long."""
+    text = repr(value)
+    return text if len(text) <= LONGEST and "\n" not in text else "..."
+
+
+def _with_missing(function: Callable[..., object], args: tuple[Any, ...], missing: Iterable[str]) -> str:
+    """Return a call with the keywords that were missing."""
+    owner = [args[0].__name__] if _places(function)[:1] == ["cls"] else []
+    positional = map(_short, args[len(owner) :])
+    keywords = [f"{name}={MEANT_BY_MISSING.get(name, '...')}" for name in missing]
+    return f"{'.'.join([*owner, function.__name__])}({', '.join([*positional, *keywords])})"
+
+
 def _check(what: str, given: Mapping[str, object], names: Iterable[str] | None, remark: str = "") -> None:
     if names is None:
         return
     known = list(names)
     for name, value in given.items():
         if name not in known and FORMER_NAMES.get(name) not in known:
-            text = repr(value)
-            short = text if len(text) <= LONGEST and "\n" not in text else "..."
+            short = _short(value)
             near = nearest(name, known, value=short)
             hint = f"; did you mean {near[0]}?" if near else ""
             model = next((one for one in known if one in MODELS), "")

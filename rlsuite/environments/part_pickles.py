@@ -18,8 +18,8 @@ from rlsuite.environments.layers import attributes_of, layers_of
 _BY_NAME = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)
 
 _LAYER, _OBJECT, _ATTRIBUTE = range(3)
-"""What is named. The names are no texts that an environment may hold, too: a pickle refers to a text that it has met
-before if it is the same object, which depends on the process."""
+"""The kinds of named things. They are numbers, and names of attributes are bytes: if they were strings that the
+environment holds as well, the pickle would depend on whether both are the same object, which differs by process."""
 
 
 class PartPickler(pickle.Pickler):

@@ -29,9 +29,8 @@ from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.outcomes import Tree, chances_of, leaves_of
 from rlsuite.environments.tabulation import MAX_STATES, REPLAYED, NotTabulated, Tabulation
 from rlsuite.models import MDP, POMDP
-from rlsuite.models.mdp_fields import with_origin
+from rlsuite.models.mdp_fields import with_name, with_origin
 from rlsuite.models.observation_model import ObservationRows
-from rlsuite.models.pomdp_fields import named
 
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
@@ -197,7 +196,7 @@ def _asked(facts: EnvironmentFacts, gamma: float, deadline: float, max_states: i
         mdp = _mdp(found, states, 1 + max(states.values()), gamma, named_states)
         first = {states[place]: {place[1]: 1.0} for place in found.start}
         rows = _observation_rows(emission, first, mdp.n_states, mdp.n_actions, column)
-        model = named(POMDP(mdp, rows, labels), facts.name)
+        model = with_name(POMDP(mdp, rows, labels), facts.name)
     return _with_origin(model, _what_was_verified(facts, table))
 
 

@@ -44,8 +44,17 @@ class MdpChanges(TypedDict, total=False):
     name: str
 
 
+class Named:
+    """A model with a name."""
+
+    @property
+    def name(self) -> str:
+        """Name for figures: that of its environment, or the one given by ``model.replace(name=...)``; else empty."""
+        return str(vars(self).get("_name", ""))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class MdpFields(MadeFromArrays):
+class MdpFields(Named, MadeFromArrays):
     """The fields of an `MDP`, which says what they are."""
 
     what_to_write = "MDP.from_arrays(P, R, gamma=0.9)"
@@ -337,11 +346,6 @@ class MdpFields(MadeFromArrays):
         """What the model was made from, and what was verified, where `rlsuite.tabulate` made it; else empty."""
         return str(vars(self).get("_origin", ""))
 
-    @property
-    def name(self) -> str:
-        """Name for figures: that of its environment, or the one given by ``mdp.replace(name=...)``; else empty."""
-        return str(vars(self).get("_name", ""))
-
     # The arrays are immutable, so a copy is the model itself; unpickling validates again because
     # NumPy restores arrays writeable.
     def __copy__(self) -> Self:
@@ -362,6 +366,7 @@ class MdpFields(MadeFromArrays):
 
 
 Fields = TypeVar("Fields", bound=MdpFields)
+AnyModel = TypeVar("AnyModel", bound=Named)
 
 
 def with_origin(model: Fields, origin: str) -> Fields:
@@ -370,8 +375,8 @@ def with_origin(model: Fields, origin: str) -> Fields:
     return model
 
 
-def with_name(model: Fields, name: object) -> Fields:
-    """Name a new model; not an argument of the constructor either.
+def with_name(model: AnyModel, name: object) -> AnyModel:
+    """Name a new model, an MDP or a POMDP; not an argument of the constructor, which subclasses may have overridden.
 
     Raises
     ------

@@ -22,9 +22,10 @@ from rlsuite.models.cassandra import read_pomdp, write_pomdp
 from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, reading_model, text, text_in, write_arrays
 from rlsuite.models.functions import labels_of
 from rlsuite.models.mdp import MDP
+from rlsuite.models.mdp_fields import with_name
 from rlsuite.models.observation_model import ObservationRows, Observations
 from rlsuite.models.pomdp_constructors import PomdpConstructors
-from rlsuite.models.pomdp_fields import PomdpFields, named
+from rlsuite.models.pomdp_fields import PomdpFields
 
 if TYPE_CHECKING:
     from rlsuite.environments.tabular_env import TabularEnv
@@ -148,7 +149,7 @@ class POMDP(PomdpConstructors, Beliefs):
         [0.15, 0.85]
         """
         found = read_pomdp(cls, MDP, path, gamma) if _suffix(path) == ".pomdp" else _from_npz(cls, path, gamma)
-        return named(found, Path(path).stem)
+        return with_name(found, Path(path).stem)
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the model to a file, atomically; the suffix says which kind of file.
@@ -181,7 +182,7 @@ class POMDP(PomdpConstructors, Beliefs):
         A learner that sees this window instead of the last observation has a memory of `k` steps - the history-based
         policy of the lecture notes.
         """
-        return named(windowed(self, k), self.name and f"{self.name}, windows of {k}")
+        return with_name(windowed(self, k), self.name and f"{self.name}, windows of {k}")
 
     def to_env(self, *, drawing: Drawing | None = None, render_mode: str | None = None) -> TabularEnv:
         """Return an environment whose dynamics are this model; `TabularEnv` explains the keywords."""

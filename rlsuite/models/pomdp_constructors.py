@@ -27,8 +27,9 @@ from rlsuite.models.functions import (
 )
 from rlsuite.models.gymnasium_table import name_of, opened, title_of
 from rlsuite.models.mdp import MDP
+from rlsuite.models.mdp_fields import with_name
 from rlsuite.models.observation_model import ObservationRows, Observations
-from rlsuite.models.pomdp_fields import PomdpFields, named
+from rlsuite.models.pomdp_fields import PomdpFields
 
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
@@ -212,7 +213,7 @@ class PomdpConstructors(PomdpFields):
                 found_model = model.replace(gamma=gamma)
                 if not isinstance(found_model, cls):
                     found_model = cls(found_model.mdp, found_model.given_observation, found_model.observation_labels)
-                return named(found_model, title_of(found))
+                return with_name(found_model, title_of(found))
             if isinstance(model, MDP):
                 raise UnsuitableEnvironment(f"{name_of(found)} is fully observable: read it with MDP.from_env")
             raise UnsuitableEnvironment(

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Self, TypeVar, Unpack, cast
+from typing import Self, Unpack, cast
 
 from rlsuite.core.keywords import MadeFromArrays
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.models import observation_model, validation
 from rlsuite.models.aliases import FloatArray
 from rlsuite.models.mdp import MDP
-from rlsuite.models.mdp_fields import MdpChanges
+from rlsuite.models.mdp_fields import MdpChanges, Named, with_name
 from rlsuite.models.observation_model import ObservationRows, Observations
 
 
@@ -29,7 +29,7 @@ class PomdpChanges(MdpChanges, total=False):
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class PomdpFields(MadeFromArrays):
+class PomdpFields(Named, MadeFromArrays):
     """The fields of a `POMDP`, which says what they are."""
 
     what_to_write = "POMDP.from_arrays(P, R, O, gamma=0.9)"
@@ -37,7 +37,6 @@ class PomdpFields(MadeFromArrays):
     mdp: MDP
     observation_labels: tuple[str, ...] | None
     given_observation: FloatArray | ObservationRows
-    name: str = ""
 
     def __init__(self, mdp: MDP, observation: Observations, observation_labels: Sequence[str] | None = None) -> None:
         if not isinstance(cast("object", mdp), MDP):
@@ -69,7 +68,7 @@ class PomdpFields(MadeFromArrays):
             changes.get("observation", self.given_observation),
             changes.get("observation_labels", self.observation_labels),
         )
-        return named(twin, changes.get("name", self.name))
+        return with_name(twin, changes.get("name", self.name))
 
     # ------------------------------------------------------------------------------------------- properties
 
@@ -138,21 +137,4 @@ class PomdpFields(MadeFromArrays):
         return self
 
     def __reduce__(self) -> tuple[type[Self], tuple[object, ...], dict[str, str]]:
-        return type(self), (self.mdp, self.given_observation, self.observation_labels), {"name": self.name}
-
-
-P = TypeVar("P", bound=PomdpFields)
-
-
-def named(model: P, name: object) -> P:
-    """Set the name of a new model; not an argument of the constructor, which subclasses may have overridden.
-
-    Raises
-    ------
-    ParameterError
-        If the name is not text.
-    """
-    if not isinstance(name, str):
-        raise ParameterError(f"name={name!r} is not text")
-    object.__setattr__(model, "name", name)  # it is immutable once it has been handed over
-    return model
+        return type(self), (self.mdp, self.given_observation, self.observation_labels), {"_name": self.name}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from rlsuite.errors import EnvironmentNotFound, ModelError, ParameterError, UnsuitableEnvironment
-from rlsuite.models import MDP
+from rlsuite.errors import CallError, EnvironmentNotFound, ModelError, ParameterError, UnsuitableEnvironment
+from rlsuite.models import MDP, POMDP
 
 TOY_TEXT = [
     ("FrozenLake-v1", {}),
@@ -91,6 +91,38 @@ def test_no_table():
         "Blackjack-v1 has no transition table (env.unwrapped.P). Ask for one: rl.tabulate(env, gamma=...); plan on a "
         "learned model: MDP.from_experience(transitions, ...); or use a learner: QLearning, Sarsa"
     )
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: MDP.from_env("FrozenLake-v1"),
+            "from_env() needs gamma: write MDP.from_env('FrozenLake-v1', gamma=0.99)",
+        ),
+        (
+            lambda: POMDP.from_env("rlsuite/Tiger-v0"),
+            "from_env() needs gamma: write POMDP.from_env('rlsuite/Tiger-v0', gamma=0.99)",
+        ),
+        (
+            lambda: MDP.from_experience([]),
+            "from_experience() needs n_states and n_actions and gamma: write "
+            "MDP.from_experience([], n_states=16, n_actions=4, gamma=0.99)",
+        ),
+        (
+            lambda: MDP.from_arrays(np.ones((1, 1, 1)), np.zeros((1, 1))),
+            "from_arrays() needs gamma: write MDP.from_arrays(array([[[1.]]]), array([[0.]]), gamma=0.99)",
+        ),
+        (
+            lambda: MDP.from_function(len, 0, gamma=0.9),
+            "from_function() needs actions: write MDP.from_function(<built-in function len>, 0, actions=4)",
+        ),
+    ],
+)
+def test_a_missing_keyword_is_answered_with_the_call(make, message):
+    with pytest.raises(CallError) as caught:
+        make()
+    assert str(caught.value) == message
 
 
 def test_bad_gamma_and_misspelt_keyword():

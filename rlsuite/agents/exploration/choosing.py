@@ -16,7 +16,7 @@ Ties are broken at random, always, and illegal actions are never chosen.
 """
 
 from collections.abc import Iterator
-from typing import ClassVar, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -253,8 +253,6 @@ class Exploration(Described):
     """Base of all explorations: a description that compiles to an `ExplorationRule`."""
 
     described_as = "exploration"
-    counts: ClassVar[bool] = False
-    """Whether it counts how often each action was taken in each state, which only a table can tell."""
 
     @property
     def rule(self) -> ExplorationRule:

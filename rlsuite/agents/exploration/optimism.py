@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,8 +93,6 @@ class UpperConfidence(Exploration):
     UpperConfidence(c=2.0)
     """
 
-    counts: ClassVar[bool] = True
-
     c: float | Schedule = 2.0
 
     def __post_init__(self) -> None:
@@ -129,8 +126,6 @@ class CountBonus(Exploration):
     >>> CountBonus(10.0)
     CountBonus(beta=10.0)
     """
-
-    counts: ClassVar[bool] = True
 
     beta: float | Schedule = 1.0
 

@@ -1,5 +1,7 @@
 """Optimism in the face of uncertainty, by hand."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -38,9 +40,27 @@ def test_count_bonus_by_hand(make_memory):
     assert choose(with_visits(memory, [4, 1]), 0, rng) == 1
 
 
-@pytest.mark.parametrize("exploration", [rl.UpperConfidence(), rl.CountBonus()])
+@rl.compiled(in_place=True)
+def rarest(memory, state, first, second, rng):
+    return int(memory.visits[state].argmin())
+
+
+@rl.compiled(in_place=True)
+def rarest_first(memory, state, first, second, rng):
+    return rarest(memory, state, first, second, rng)
+
+
+@dataclass(frozen=True)
+class RarestFirst(rl.EpsilonGreedy):
+    """Reads the visits, by a function that another one calls."""
+
+    @property
+    def rule(self):
+        return super().rule._replace(select=rarest_first)
+
+
+@pytest.mark.parametrize("exploration", [rl.UpperConfidence(), rl.CountBonus(), RarestFirst()])
 def test_what_counts_visits_needs_a_table(exploration):
     with pytest.raises(rl.errors.ParameterError, match=r"counts how often .* needs a table; with features use another"):
         rl.QLearning(exploration=exploration, features=OneHot())
-    assert rl.QLearning(exploration=exploration).exploration.counts
-    assert not rl.EpsilonGreedy().counts
+    assert rl.QLearning(exploration=exploration).exploration is exploration
