@@ -187,13 +187,13 @@ def test_arrays_that_contradict_each_other(saved, change):
 
 
 @pytest.mark.parametrize(
-    ("array", "place", "number"),
+    ("array", "position", "number"),
     [
         ("last_next", 3, 2),
         ("first_before", 3, 2),
         ("later", 3, 2),
         ("earlier", 3, 2),
-        ("place", 3, 0),
+        ("position", 3, 0),
         ("n_waiting", 0, 1),
         ("n_waiting", 0, 64),
     ],
