@@ -187,7 +187,7 @@ def test_arrays_that_contradict_each_other(saved, change):
 
 
 @pytest.mark.parametrize(
-    ("array", "position", "number"),
+    ("array", "index", "number"),
     [
         ("last_next", 3, 2),
         ("first_before", 3, 2),
@@ -198,11 +198,11 @@ def test_arrays_that_contradict_each_other(saved, change):
         ("n_waiting", 0, 64),
     ],
 )
-def test_links_and_queues_that_contradict_each_other(tmp_path, array, place, number):
+def test_links_and_queues_that_contradict_each_other(tmp_path, array, index, number):
     path = tmp_path / "agent.npz"
     ready("PrioritizedSweeping").save(path)
     content = content_of(path)
-    content[f"learned.{array}"][place] = number
+    content[f"learned.{array}"][index] = number
     np.savez(path, **content)
     with pytest.raises(FileError):
         rl.load(path)
