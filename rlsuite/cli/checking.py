@@ -20,6 +20,9 @@ WALK = 200
 PROBING = 5.0
 """Seconds in which an environment without a table is probed for one."""
 
+DEADLINE = 60.0
+"""Seconds that a check may take."""
+
 NO_TABLE = "no env.unwrapped.model and no env.unwrapped.P"
 
 
@@ -38,7 +41,7 @@ def add(commands: Commands) -> None:
         "check",
         help="check an environment, for instance your own",
         description="Check an environment against Gymnasium's rules, and print what rlsuite can do with it. "
-        "The exit code is 1 if a check fails.",
+        "The exit code is 1 if a check fails, or takes more than a minute.",
         allow_abbrev=False,
     )
     add_env_flags(parser)
@@ -55,7 +58,7 @@ def run(chosen: argparse.Namespace) -> int:
         return find_env(chosen.environment, **keywords("--env", chosen.env), **more)
 
     make().close()  # an environment that cannot be made is an error, not a finding
-    findings = [finding for check in (_contract, _spaces, _answers, _table, _renders) for finding in check(make)]
+    findings = list(_findings(make))
     failed = any(finding.verdict == "FAIL" for finding in findings)
     if chosen.json:
         print_json({"environment": chosen.environment, "ok": not failed, "findings": [f._asdict() for f in findings]})
@@ -64,6 +67,32 @@ def run(chosen: argparse.Namespace) -> int:
         print(columns(findings))
         print("some checks failed: see FAIL above" if failed else f"next: {_next(make, chosen)}")
     return int(failed)
+
+
+class _TooLong(BaseException):
+    """Says where the program was; no ``except Exception`` of the environment catches it."""
+
+
+def _findings(make: Callable[..., Any]) -> Iterator[Finding]:
+    """Make all checks, one after the other, until one does not end."""
+    from rlsuite.environments.alarm import alarm
+
+    checks = {
+        "Gymnasium's rules": _contract,
+        "spaces": _spaces,
+        "answers": _answers,
+        "table": _table,
+        "pictures": _renders,
+    }
+    for what, check in checks.items():
+        try:
+            with alarm(DEADLINE, _TooLong):
+                found = list(check(make))
+        except _TooLong as late:
+            sentence = f"after {DEADLINE:g} s this check was still {late}; the checks after it were not made"
+            yield Finding("FAIL", what, sentence)
+            return
+        yield from found
 
 
 def _next(make: Callable[..., Any], chosen: argparse.Namespace) -> str:

@@ -17,18 +17,17 @@ import pickle
 import random
 import signal
 import sys
-import sysconfig
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from time import monotonic
-from types import FrameType
 from typing import Any, NoReturn, TypeVar, cast
 
+from rlsuite.environments.alarm import LIBRARIES, alarm
 from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead
 
 Result = TypeVar("Result")
@@ -80,10 +79,8 @@ _TOO_LONG = (
 _STAND_INS = {"UniformNumber": "random number", "UnreadNumber": "counter", "UnreadContainer": "log"}
 """What the classes of `rlsuite.environments.symbolic` stand for."""
 _LIBRARY_MAY = {"exec", "compile", "ctypes"}
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 _READS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
 _CLOCKS = [name for name in vars(time) if name.removesuffix("_ns").endswith(("time", "counter", "monotonic"))]
-_OURS = str(Path(__file__).parent.parent) + os.sep
 _hooked = False
 
 
@@ -254,17 +251,19 @@ def _run_taken(seconds: float) -> bytes:
 
 def _answer(work: Callable[[], object], seconds: float, written: Callable[[], bool]) -> bytes:
     """Call a function under watch; return what has become of it, pickled."""
+
+    def late(where: str) -> Signal:
+        return Signal(CannotBeFollowed(f"there was not enough time: after {seconds:g} s it was {where}"))
+
     try:
-        _watch(seconds)
-        result = work()
-        _end_watch()
+        with alarm(seconds + GRACE, late), _watched():
+            result = work()
         if written():
             raise CannotBeFollowed("its step or its reset writes to a file or a terminal that was opened before")
         gc.disable()  # it would only look at all that is pickled, again and again
         sys.setrecursionlimit(RECURSION)  # a tree may be as deep as there are draws in a step
         return pickle.dumps((True, result), pickle.HIGHEST_PROTOCOL)
     except BaseException as error:  # whatever the environment raises, SystemExit too
-        _end_watch()
         return pickle.dumps((False, in_words(error)))
 
 
@@ -287,7 +286,8 @@ def in_words(error: BaseException) -> str:
     return f"put into one of its states, it raised {said}"
 
 
-def _watch(seconds: float) -> None:
+@contextmanager
+def _watched() -> Generator[None]:
     """Have everything that would be seen outside of this process raise a `Signal`."""
     global _hooked
     sys.dont_write_bytecode = True
@@ -305,35 +305,12 @@ def _watch(seconds: float) -> None:
             if hasattr(place, name):
                 setattr(place, name, _refused(what))
     setattr(random, "_urandom", _entropy)  # noqa: B010 - private: what `secrets` and unseeded generators draw from
-    with suppress(AttributeError, ValueError):  # there is no such timer everywhere, and in no other thread
-
-        def late(_: int, frame: FrameType | None) -> NoReturn:
-            raise Signal(CannotBeFollowed(f"there was not enough time: after {seconds:g} s it was {_where(frame)}"))
-
-        signal.signal(signal.SIGALRM, late)
-        signal.setitimer(signal.ITIMER_REAL, seconds + GRACE)
     sys.addaudithook(_hook)
     _hooked = True
-
-
-def _end_watch() -> None:
-    global _hooked
-    _hooked = False
-    with suppress(AttributeError, ValueError):
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-
-
-def _where(frame: FrameType | None) -> str:
-    """In which line of the environment, or of what it calls, the program is."""
-    called: list[FrameType] = []
-    while frame is not None and not (called and frame.f_code.co_filename.startswith(_OURS)):
-        if not frame.f_code.co_filename.startswith(_OURS):
-            called.append(frame)
-        frame = frame.f_back
-    if not called:
-        return "still being asked"
-    at = next((one for one in called if not one.f_code.co_filename.startswith(_LIBRARIES)), called[-1])
-    return f"in {at.f_code.co_qualname}(), {at.f_code.co_filename}:{at.f_lineno}"
+    try:
+        yield
+    finally:
+        _hooked = False
 
 
 def _refused(what: str) -> Callable[..., NoReturn]:
@@ -378,9 +355,9 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
     caller = _caller(2)
     if caller.startswith(("<frozen importlib", "<frozen zipimport")):  # Python imports something
         return
-    if group in _LIBRARY_MAY and caller.startswith(_LIBRARIES):
+    if group in _LIBRARY_MAY and caller.startswith(LIBRARIES):
         return
-    if event == "open" and str(args[0]).startswith(_LIBRARIES) and not args[2] & ~_READS:
+    if event == "open" and str(args[0]).startswith(LIBRARIES) and not args[2] & ~_READS:
         return
     named = f" {args[0]!r:.100}" if args and isinstance(args[0], str | bytes) else ""
     raise Signal(CannotBeFollowed(f"its step or its reset {_ENDS[group]} ({event}{named})"))

@@ -1,6 +1,7 @@
 import pytest
 
 import rlsuite_envs
+from rlsuite.cli import checking
 
 HEAD = """
 import gymnasium
@@ -112,6 +113,36 @@ def test_what_is_wrong_with_an_environment_of_ones_own(rlsuite, tmp_path, step, 
     assert done.code == 1
     assert verdicts(done)["FAIL", what].startswith(sentence)
     assert done.out.splitlines()[-1] == "some checks failed: see FAIL above"
+
+
+@pytest.mark.cases("step-.*")
+@pytest.mark.parametrize(("method", "what"), [("step", "Gymnasium's rules"), ("render", "pictures")])
+def test_a_step_that_never_ends_is_named(rlsuite, tmp_path, monkeypatch, method, what):
+    """The checks before it are told; those after it are not made."""
+    monkeypatch.setattr(checking, "DEADLINE", 1.0 if method == "step" else 5.0)
+    loop = f"""
+    metadata = {{"render_modes": ["rgb_array"]}}
+    render_mode = None
+
+    def __init__(self, render_mode=None):
+        self.render_mode = render_mode
+
+    def {method}(self, action=0):
+        try:
+            while True:
+                pass
+        except Exception:
+            return 0, 0.0, False, False, {{}}
+"""
+    (tmp_path / "odd.py").write_text(HEAD + (WALK if method == "render" else "") + loop)
+    done = rlsuite("check", "odd.py:Odd")
+    assert done.code == 1
+    found = verdicts(done)
+    assert found["FAIL", what].startswith(f"after {checking.DEADLINE:g} s this check was still in Odd.{method}(), ")
+    assert found["FAIL", what].endswith("; the checks after it were not made")
+    assert [key for key in found if key[0] == "FAIL"] == [("FAIL", what)]
+    assert (("ok", "answers") in found) == (method == "render")
+    assert [key for key in found if key[1] == "pictures"] == ([("FAIL", "pictures")] if method == "render" else [])
 
 
 def test_a_table_that_is_no_table(rlsuite, tmp_path):

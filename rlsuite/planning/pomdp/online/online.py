@@ -221,8 +221,8 @@ class OnlinePlan(BeliefPlan):
     def act(self, belief: ArrayLike, steps_left: int | None = None) -> int:
         """Return the best action that a search from a belief finds; arguments and errors as in `decide`.
 
-        Where searches draw random numbers (`pomcp`), all of a plan draw from one generator: several threads at once
-        would get other answers than one thread. Give each thread a plan of its own.
+        The answer depends neither on earlier searches of the plan nor on those of other threads, unless there is a
+        deadline.
         """
         return self.decide(belief, steps_left).action
 

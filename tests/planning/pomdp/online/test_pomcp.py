@@ -1,6 +1,7 @@
 """POMCP against exact values; and the promises of a tree that grows, is moved, and forgets."""
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -84,6 +85,19 @@ def test_the_same_seed_gives_the_same_numbers(cups):
     assert numbers(5) == numbers(5)
     assert numbers(5) != numbers(6)
     assert pomcp(cups, simulations=500, seed=np.random.default_rng(5)).decision.q.tolist() == numbers(5)[0]
+
+
+def test_the_order_of_searches_and_the_threads_they_run_in_change_no_number(cups):
+    plan = pomcp(cups, simulations=300, seed=5)
+    beliefs = [[p, 1.0 - p, 0.0] for p in np.linspace(0.05, 0.95, 40)]
+
+    def numbers(belief):
+        return plan.decide(belief).q.tolist()
+
+    alone = [numbers(belief) for belief in beliefs]
+    assert [numbers(belief) for belief in reversed(beliefs)] == alone[::-1]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(numbers, beliefs)) == alone
 
 
 def test_a_tree_that_grows_is_the_same_tree(tiger, monkeypatch):
