@@ -43,7 +43,7 @@ _CHANGES = ("cell", "attribute", "computed")
 """What may be another value than that which has its name."""
 _CONSTANT, _COMPUTED = Slot("constant"), Slot("computed")
 _METHODS_ARE_ATTRIBUTES = sys.version_info >= (3, 12)
-_ENDS = ("RETURN_", "RERAISE", "RAISE_", "INTERPRETER_EXIT", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_ABSOLUTE")
+_ENDS = ("RETURN_", "RERAISE", "RAISE_", "INTERPRETER_EXIT", "JUMP_FORWARD", "JUMP_BACKWARD")
 _COMPUTES = ("BINARY_", "COMPARE_OP", "IS_OP", "CONTAINS_OP", "UNARY_", "TO_BOOL", "BUILD_", "CALL", "FORMAT_")
 _FUNCTION = "MAKE_FUNCTION"
 _ADDS = ("LIST_", "SET_ADD", "SET_UPDATE", "MAP_ADD", "DICT_")
@@ -85,7 +85,7 @@ def _analysis(code: CodeType) -> _Analysis:
 
 
 def _analysed(code: CodeType) -> _Analysis:
-    instructions = [one for one in dis.get_instructions(code) if one.opname != "CACHE"]
+    instructions = list(dis.get_instructions(code))
     index = {one.offset: i for i, one in enumerate(instructions)}
     lines: dict[int, int] = {}
     for begin, end, line in code.co_lines():
@@ -98,9 +98,9 @@ def _analysed(code: CodeType) -> _Analysis:
         one = instructions[i]
         before = stacks[one.offset]
         after: list[tuple[int, Stack]] = []
-        if one.opcode in dis.hasjrel or one.opcode in dis.hasjabs:
+        if one.opcode in dis.hasjrel:
             after.append((index[one.argval], _stack_after(one, before, True, lines)))
-        if i + 1 < len(instructions) and not one.opname.startswith(_ENDS):
+        if not one.opname.startswith(_ENDS):
             after.append((i + 1, _stack_after(one, before, False, lines)))
         follows[i] = [j for j, _ in after]
         for j, stack in after:

@@ -9,6 +9,7 @@ import pytest
 from gymnasium.spaces import Discrete
 
 import rlsuite as rl
+from rlsuite.environments import execution_state
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.outcomes import Again, draw, nodes_of, outcomes_of
 from rlsuite.environments.scripted_generator import ScriptedGenerator
@@ -182,6 +183,11 @@ def test_a_loop_that_comes_back_is_followed(step):
     assert_draws_the_same(tree, step)
 
 
+def test_what_is_not_read_again_is_not_known():
+    """The numbers that did not fit are forgotten: wherever the loop comes from, it is at the same place."""
+    assert len(nodes_of(followed(until_it_fits))) == 1
+
+
 def rounds(rng):
     """Gives up after 30 rounds, of which nothing but the iterator knows."""
     for _ in [0] * 30:
@@ -270,6 +276,23 @@ def default(rng):
     return n
 
 
+def first_of_two(rng):
+    """Whether it is the one or the other that waits to be added, nothing but the stack knows."""
+    a = total = 0
+    while total < 3:
+        b = total
+        total = (b if total else a) + int(rng.integers(2))
+    return total
+
+
+def second_of_two(rng):
+    a = total = 0
+    while total < 3:
+        b = total
+        total = (a if not total else b) + int(rng.integers(2))
+    return total
+
+
 N = 0
 
 
@@ -295,10 +318,12 @@ HIDDEN = [
     array,
     attribute_of_a_function,
     default,
+    first_of_two,
+    second_of_two,
 ]
 
 
-@pytest.mark.cases("rounds", "count", "closure", "generator", "locals_are_read")
+@pytest.mark.cases("rounds", "count", "closure", "generator", "locals_are_read", ".*_of_two")
 @pytest.mark.parametrize("step", HIDDEN, ids=lambda step: step.__name__)
 def test_no_loop_that_knows_more_is_taken_for_one_that_comes_back(step):
     """A number of rounds, wherever it is kept, makes another draw of it."""
@@ -333,6 +358,17 @@ def test_what_a_class_counts_is_known():
     env.reset(seed=0)
     with pytest.raises(NotTabulated, match=r"more than 400 numbers|changes, the class attribute ClassCounts\.n"):
         tabulation_of(facts_of(env), seconds=20.0)
+
+
+def test_byte_code_that_is_not_known_is_no_reason_to_believe_anything(monkeypatch):
+    """An instruction of another Python may leave more on the stack if it jumps than it is known to do."""
+    known = execution_state._stack_after
+    monkeypatch.setattr(execution_state, "_known", {})
+    monkeypatch.setattr(
+        execution_state, "_stack_after", lambda one, stack, jump, lines: known(one, stack, jump, lines) + (True,) * jump
+    )
+    with pytest.raises(CannotBeFollowed, match=r"more than 400 numbers; .* draws in the middle of a computation"):
+        followed(until_it_fits)
 
 
 def test_the_middle_of_a_computation_is_told():

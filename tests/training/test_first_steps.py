@@ -162,6 +162,17 @@ def test_where_python_fails_machine_code_decides(loop):
     assert agent.q_.sum() == pytest.approx(5.0 - 0.1 * 299)
 
 
+def test_where_python_fails_soon_after_a_load_machine_code_takes_the_steps_again(tmp_path):
+    """The action that had been chosen is served by the first of these steps, and not before."""
+    env = gymnasium.make("CliffWalking-v1", max_episode_steps=110)
+    expected = Divide().learn(env, episodes=1, seed=2, loop="compiled")
+    Divide().learn(env, steps=99, seed=2).save(tmp_path / "first.npz")
+    agent = rl.load(tmp_path / "first.npz").learn(env, episodes=1, loop="stepwise")
+    assert in_machine_code(agent)
+    assert agent.steps_ == expected.steps_ == 110
+    assert agent.q_.tobytes() == expected.q_.tobytes()
+
+
 @pytest.mark.cases("Sarsa")
 @pytest.mark.parametrize("name", ["Sarsa", *sorted(COMPILED_AT_ONCE)])
 @pytest.mark.filterwarnings("ignore::rlsuite.errors.RewardWarning")
