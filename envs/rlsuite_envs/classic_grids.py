@@ -107,11 +107,11 @@ def windy_grid(
     row, column = cells[:, None, None, 0], cells[:, None, None, 1]
     # The wind varies only where there is some; the wind of the square that is left shifts a move upwards.
     varies = (strength > 0)[column]
-    chance = np.where(varies, [1.0 - 2 * gust, gust, gust], [1.0, 0.0, 0.0])
+    probability = np.where(varies, [1.0 - 2 * gust, gust, gust], [1.0, 0.0, 0.0])
     blown = strength[column] + np.array([0, 1, -1])
     to_row = np.clip(row + arrows[:, 0, None] - blown, 0, height - 1)
     to_column = np.clip(column + arrows[:, 1, None], 0, width - 1)
-    ways = Ways(to_row * width + to_column, chance, -step_cost)
+    ways = Ways(to_row * width + to_column, probability, -step_cost)
     ends = (cells == goal).all(axis=1)
     ways.end(ends)
     begins = (cells == start).all(axis=1)

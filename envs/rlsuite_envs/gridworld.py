@@ -187,12 +187,12 @@ def _ways(squares: Squares, board: Board, rules: Rules) -> Ways:
         reward[:, action] = np.where(blocked, -rules.bump_cost, entering[found])
     reward -= rules.step_cost
     directions = np.arange(len(FOUR))[:, None]
-    chances = [1.0]
+    probabilities = [1.0]
     if rules.slip > 0.0:
         slips = SLIPS[rules.slip_to]
         directions = np.concatenate([directions, slips], axis=1)
-        chances = [1.0 - rules.slip] + [rules.slip / slips.shape[1]] * slips.shape[1]
-    return Ways(np.take(ahead, directions, axis=1), chances, np.take(reward, directions, axis=1))
+        probabilities = [1.0 - rules.slip] + [rules.slip / slips.shape[1]] * slips.shape[1]
+    return Ways(np.take(ahead, directions, axis=1), probabilities, np.take(reward, directions, axis=1))
 
 
 def _start(grid: GridMap, squares: Squares, rules: Rules) -> NDArray[np.float64]:

@@ -54,17 +54,17 @@ TURNS = ((0.1, 0.7, 0.1, 0.1), (0.1, 0.15, 0.6, 0.15), (0.1, 0.1, 0.1, 0.7))
 
 def _seen(cell: int, heading: int, wall_seen: float, false_wall: float) -> FloatArray:
     """Return the distribution of the observation: a sensor for each of the four sides, a landmark, or the goal."""
-    chances = np.zeros(16 + len(LANDMARKS) + 1)
+    probabilities = np.zeros(16 + len(LANDMARKS) + 1)
     row, column = CELLS[cell]
     if cell == GOAL:
-        chances[-1] = 1.0
+        probabilities[-1] = 1.0
     elif row == 0 and heading == SOUTH and column in LANDMARKS:
-        chances[16 + LANDMARKS[column]] = 1.0
+        probabilities[16 + LANDMARKS[column]] = 1.0
     else:
         hits = [wall_seen if _ahead(cell, heading + side) is None else false_wall for side in range(4)]
         for reading, bits in enumerate(product((0, 1), repeat=4)):
-            chances[reading] = np.prod([hit if bit else 1.0 - hit for hit, bit in zip(hits, bits, strict=True)])
-    return chances
+            probabilities[reading] = np.prod([hit if bit else 1.0 - hit for hit, bit in zip(hits, bits, strict=True)])
+    return probabilities
 
 
 def hallway(

@@ -143,15 +143,15 @@ def explain(grid: GridMap, legend: Mapping[str, str], rewards: Mapping[str, floa
 def _landing(
     grid: GridMap, symbol: str, landing: str, present: Mapping[str, NDArray[np.bool_]], kinds: Mapping[str, str]
 ) -> tuple[int, int]:
-    places = np.argwhere(present[landing]) if landing in present else np.zeros((0, 2), dtype=np.int64)
-    if len(places) != 1:
+    positions = np.argwhere(present[landing]) if landing in present else np.zeros((0, 2), dtype=np.int64)
+    if len(positions) != 1:
         row, column = np.argwhere(present[symbol])[0].tolist()
-        found = "nowhere on the map" if len(places) == 0 else f"on {len(places)} squares"
+        found = "nowhere on the map" if len(positions) == 0 else f"on {len(positions)} squares"
         raise ModelError(
             f"{grid.name}: the teleport {symbol!r} at row {row}, column {column} leads to {landing!r}, which is {found}"
             "; exactly one square is needed"
         )
-    row, column = places[0].tolist()
+    row, column = positions[0].tolist()
     if kinds[landing] == "wall":
         raise ModelError(f"{grid.name}: the teleport {symbol!r} leads into the wall at row {row}, column {column}")
     return row, column

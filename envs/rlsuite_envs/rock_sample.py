@@ -49,7 +49,7 @@ def rock_positions(n: int, k: int, rocks: object = None, layout_seed: int | None
         if k > n * n:
             raise ParameterError(f"k={k} rocks do not fit on {n} x {n} squares")
         drawn = np.random.default_rng(layout_seed or 0).permutation(n * n)[:k]
-        return tuple((int(place) // n, int(place) % n) for place in drawn)
+        return tuple((int(position) // n, int(position) % n) for position in drawn)
     listed = tuple(square(f"rocks[{i}]", one) for i, one in enumerate(sequence("rocks", rocks)))
     if len(listed) != k or len(set(listed)) != k:
         raise ParameterError(f"rocks={rocks!r} are not k={k} different squares")
@@ -93,7 +93,7 @@ def rock_sample(
     choice("illegal", illegal, ["stay", "mask"])
     if k > 22 or n * n << k >= MAX_STATES:
         raise ParameterError(f"n={n} and k={k} give n * n * 2**k states; at most {MAX_STATES} are allowed")
-    places = rock_positions(n, k, rocks, None if layout_seed is None else whole("layout_seed", layout_seed, 0))
+    positions = rock_positions(n, k, rocks, None if layout_seed is None else whole("layout_seed", layout_seed, 0))
 
     kinds = 1 << k
     n_states, n_actions, over = n * n * kinds + 1, SAMPLE + 1 + k, n * n * kinds
@@ -114,7 +114,7 @@ def rock_sample(
     reward[leaving, EAST] = exit_reward
     legal[leaving, EAST] = True
     legal[:, SAMPLE] = False
-    for rock, (at_row, at_column) in enumerate(places):
+    for rock, (at_row, at_column) in enumerate(positions):
         here = cell == at_row * n + at_column
         is_good = (good >> rock) & 1 == 1
         legal[here, SAMPLE] = True
@@ -125,7 +125,7 @@ def rock_sample(
 
     observation = np.zeros((n_actions, n_states, len(OBSERVATIONS)))
     observation[:, :, 0] = 1.0
-    for rock, (at_row, at_column) in enumerate(places):
+    for rock, (at_row, at_column) in enumerate(positions):
         distance = np.hypot(row - at_row, column - at_column)
         right = (1.0 + 2.0 ** (-distance / half_efficiency)) / 2.0
         is_good = (good >> rock) & 1 == 1
@@ -156,7 +156,7 @@ def rock_sample(
         action_labels=("north", "east", "south", "west", "sample", *(f"check-{rock}" for rock in range(k))),
     )
     cells = np.concatenate([np.stack([row, column], axis=1), [[-1, -1]]])
-    marks = {place: format(rock, "x")[-1] for rock, place in enumerate(places)}
+    marks = {position: format(rock, "x")[-1] for rock, position in enumerate(positions)}
     return HiddenGridProblem(POMDP(hidden, observation, OBSERVATIONS), GridLayout(n, n, cells, marks=marks))
 
 

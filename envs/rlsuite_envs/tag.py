@@ -72,34 +72,34 @@ def tag(
     number("miss_cost", miss_cost)
     n_cells = len(CELLS)
     n_states, n_actions, over = n_cells**2 + 1, len(ACTIONS), n_cells**2
-    indptr, successors, chances, rewards = [0], list[int](), list[float](), list[float]()
+    indptr, successors, probabilities, rewards = [0], list[int](), list[float](), list[float]()
     for robot, opponent in product(range(n_cells), repeat=2):
         spread = _flight(robot, opponent, flee)
         reached = np.flatnonzero(spread)
         for move in MOVES:
             successors += (_ahead(robot, move) * n_cells + reached).tolist()
-            chances += spread[reached].tolist()
+            probabilities += spread[reached].tolist()
             rewards += [-move_cost] * reached.size
             indptr.append(len(successors))
         caught = robot == opponent
         successors.append(over if caught else robot * n_cells + opponent)
-        chances.append(1.0)
+        probabilities.append(1.0)
         rewards.append(catch_reward if caught else -miss_cost)
         indptr.append(len(successors))
     # The terminal state has no actions.
     indptr += [len(successors)] * n_actions
     start = np.full(n_states, 1.0 / over)
     start[over] = 0.0
-    places = np.arange(over)
-    seen = np.where(places // n_cells == places % n_cells, n_cells, places // n_cells)
+    positions = np.arange(over)
+    seen = np.where(positions // n_cells == positions % n_cells, n_cells, positions // n_cells)
     observation = np.zeros((n_states, n_cells + 1))
-    observation[places, seen] = 1.0
+    observation[positions, seen] = 1.0
     observation[over, n_cells] = 1.0
     names = [f"r{row}c{column}" for row, column in CELLS]
     hidden = MDP.from_rows(
         indptr,
         successors,
-        chances,
+        probabilities,
         rewards,
         n_actions=n_actions,
         gamma=gamma,
@@ -109,7 +109,7 @@ def tag(
     )
     model = POMDP(hidden, np.broadcast_to(observation, (n_actions, *observation.shape)), (*names, "here"))
     walls = np.array([[square == "#" for square in row] for row in ROWS])
-    cells = [CELLS[place // n_cells] for place in places] + [(-1, -1)]
+    cells = [CELLS[position // n_cells] for position in positions] + [(-1, -1)]
     return HiddenGridProblem(model, GridLayout(5, 10, cells, walls=walls))
 
 

@@ -320,7 +320,7 @@ class Predictor(Agent):
 
     begin: ClassVar[Begin] = follow
 
-    policy_to_follow: ArrayLike | None = None
+    policy_to_follow: "ArrayLike | None" = None
     learning_rate: float | Schedule = 0.1
     initial_value: float = 0.0
 

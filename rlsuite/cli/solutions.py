@@ -20,7 +20,7 @@ from rlsuite.planning import (
     Solution,
     UpperBoundSolution,
 )
-from rlsuite.planning.pomdp.solution import worth
+from rlsuite.planning.pomdp.solution import values_at
 from rlsuite.rendering import GridDrawing
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class _Vectors:
     def _sizes(self) -> Iterator[list[str]]:
         """The value of each vector at the start, the number of its finite entries, and their range."""
         vectors = self.plan.alpha_vectors[:MOST_ROWS]
-        for vector, start in zip(vectors, worth(vectors, self.pomdp.start[np.newaxis])[0].tolist(), strict=True):
+        for vector, start in zip(vectors, values_at(vectors, self.pomdp.start[np.newaxis])[0].tolist(), strict=True):
             held = vector[vector > -np.inf]
             yield [number(start), f"{held.size:,}", *((number(held.min()), number(held.max())) if held.size else "--")]
 

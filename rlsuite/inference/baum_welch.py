@@ -92,7 +92,7 @@ def expected_counts(
         partial(_count_batches, workspace, batches, numbers, kept)
         for batches, numbers in zip(schedule.batches, schedule.numbers, strict=True)
     ]
-    parts = at_the_same_time(tasks, workspace.worth_threads)
+    parts = at_the_same_time(tasks, workspace.uses_threads)
     parts += [_count_halves(workspace, number, kept) for number in schedule.halved]
     return _total(workspace, parts, kept)
 
@@ -196,7 +196,7 @@ def _count_halves(workspace: Workspace, number: int, kept: FloatArray | None) ->
             partial(kernels.sweep, workspace, half, backwards=bool(backwards), kept=buffer, base=base)
             for backwards, (half, buffer, base) in enumerate(zip(halves, buffers, bases, strict=True))
         ],
-        workspace.worth_threads,
+        workspace.uses_threads,
     )
     middle = int(halves[0][0, 1])
     f, w = buffers[0][[middle - 1 - bases[0]]], buffers[1][[middle - bases[1]]]
@@ -223,7 +223,7 @@ def _count_halves(workspace: Workspace, number: int, kept: FloatArray | None) ->
                         zip(halves, buffers, bases, (w, f), both, strict=True)
                     )
                 ],
-                workspace.worth_threads,
+                workspace.uses_threads,
             )
         )
     if fine:

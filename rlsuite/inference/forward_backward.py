@@ -81,7 +81,7 @@ def log_likelihoods_of(workspace: Workspace) -> FloatArray:
         for k, pair in enumerate(halves)
         for backwards, half in enumerate(pair)
     ]
-    results = at_the_same_time(tasks, workspace.worth_threads)
+    results = at_the_same_time(tasks, workspace.uses_threads)
     for numbers, result in zip(schedule.numbers, results, strict=False):
         found[np.concatenate(numbers)] = result.log_likelihood
     for k, number in enumerate(schedule.halved):
@@ -300,7 +300,7 @@ def _sweep_whole(
         for each in pieces
     ]
     result = PassResult(np.empty(len(workspace.data)), np.empty(len(workspace.data), dtype=np.int64))
-    for which, each in zip(numbers, at_the_same_time(tasks, workspace.worth_threads), strict=True):
+    for which, each in zip(numbers, at_the_same_time(tasks, workspace.uses_threads), strict=True):
         result.log_likelihood[which], result.failed[which] = each
     bad = mask_of(workspace.length, workspace.data.pieces[result.failed >= 0])
     kept[bad], sums[bad], logs[bad] = 0.0, 1.0, 0.0

@@ -169,7 +169,7 @@ def support_lost(
     groups: IndexArray,
     alive: StateArray,
     kept: FloatArray,
-    place: int,
+    position: int,
     table: FloatArray,
     row: IndexArray,
     t: int,
@@ -182,7 +182,7 @@ def support_lost(
     for g in range(alive.shape[1]):
         alive[1, g] = 0
     for k in range(groups.size):
-        if groups[k] >= 0 and kept[place, k] > least:
+        if groups[k] >= 0 and kept[position, k] > least:
             alive[1, groups[k]] |= 1
         elif groups[k] >= 0 and table[row[t], k] > 0.0:
             alive[1, groups[k]] |= 2
@@ -226,7 +226,7 @@ def sweep_kernel(
         log_likelihood[p] = 0.0
         # The scale of a row is applied when the next row is computed, so that no row is touched twice.
         scale = 1.0
-        last_place = 0
+        last_position = 0
         if groups.size > 0:
             # Groups that are impossible in the first row cannot be lost.
             for g in range(alive.shape[1]):
@@ -236,25 +236,25 @@ def sweep_kernel(
                     alive[0, groups[k]] = 1
         for n in range(end - begin):
             t = end - 1 - n if backwards else begin + n
-            place = t & (RING_ROWS - 1) if base == RING else t - base
+            position = t & (RING_ROWS - 1) if base == RING else t - base
             # The row follows from the one before; or from `initial` through the matrix, where the piece continues
             # another one; or from `initial` itself, at an end of the sequence.
             if n > 0:
-                total = step(matrix, kept, last_place, table, row[t], scale, kept, place)
+                total = step(matrix, kept, last_position, table, row[t], scale, kept, position)
             elif through:
-                total = step(matrix, initial, origin, table, row[t], scale, kept, place)
+                total = step(matrix, initial, origin, table, row[t], scale, kept, position)
             else:
                 total = 0.0
                 for k in range(table.shape[1]):
-                    kept[place, k] = initial[origin, k] * table[row[t], k]
-                    total += kept[place, k]
+                    kept[position, k] = initial[origin, k] * table[row[t], k]
+                    total += kept[position, k]
             if sums.size > 0:
                 sums[t - base] = total
             if logs.size > 0:
                 logs[t - base] = log_likelihood[p] + math.log(total)
             scale = 1.0
             # No logarithm as long as the sum lies within the range: a product of doubles is enough for dozens of steps.
-            lost = groups.size > 0 and support_lost(groups, alive, kept, place, table, row, t, NEGLIGIBLE * total)
+            lost = groups.size > 0 and support_lost(groups, alive, kept, position, table, row, t, NEGLIGIBLE * total)
             if lost or not SCALE_BELOW < total < SCALE_ABOVE:
                 if lost or not total > UNDERFLOW:
                     failed[p] = t
@@ -262,7 +262,7 @@ def sweep_kernel(
                     break
                 scale = 1.0 / total
                 log_likelihood[p] += math.log(total)
-            last_place = place
+            last_position = position
             # The factors since the last scaling; had the last row been scaled, they would be in the logarithm already.
             if n == end - begin - 1 and scale == 1.0:
                 log_likelihood[p] += math.log(total)

@@ -40,10 +40,10 @@ def draw_path(
     path[0] = np.searchsorted(start, rng.random(), side="right")
     for t in range(1, path.size):
         low, high = indptr[path[t - 1]], indptr[path[t - 1] + 1] - 1
-        place = rng.random()
+        draw = rng.random()
         while low < high:
             middle = (low + high) // 2
-            if cumulative[middle] > place:
+            if cumulative[middle] > draw:
                 high = middle
             else:
                 low = middle + 1

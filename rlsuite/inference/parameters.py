@@ -247,8 +247,8 @@ class Prepared:
         self.n_states = model.n_states
         lanes = 2 if self.n_states <= 2 else 4 if self.n_states <= 4 else 8
         self.width = -(-self.n_states // lanes) * lanes
-        worth_it = self.n_states >= SPARSE_MIN_STATES and model.n_transitions * SPARSE_MIN_RATIO < self.n_states**2
-        self.is_sparse = worth_it if is_sparse is None else is_sparse
+        faster = self.n_states >= SPARSE_MIN_STATES and model.n_transitions * SPARSE_MIN_RATIO < self.n_states**2
+        self.is_sparse = faster if is_sparse is None else is_sparse
         fits = self.width == lanes and not self.is_sparse
         self.lanes = ((0,) * lanes, (0,) * (lanes if fits else 0))
         self.height = lanes if fits else self.n_states
@@ -442,7 +442,7 @@ class Workspace:
         return Schedule(batches, numbers, np.flatnonzero(long).tolist())
 
     @property
-    def worth_threads(self) -> bool:
+    def uses_threads(self) -> bool:
         """Whether there is enough work for several threads to be faster than one."""
         return self.length * (8 + self.model.n_transitions) >= MIN_THREAD_WORK
 

@@ -59,12 +59,12 @@ class _Writer:
         return self.builder.gep(data, [self.builder.mul(number, length)])
 
     def load(self, address: Value, offset: Value) -> Value:
-        place = self.builder.bitcast(self.builder.gep(address, [offset]), self.type.as_pointer())
-        return self.builder.load(place, align=8)
+        slot = self.builder.bitcast(self.builder.gep(address, [offset]), self.type.as_pointer())
+        return self.builder.load(slot, align=8)
 
     def store(self, register: Value, address: Value, offset: Value) -> None:
-        place = self.builder.bitcast(self.builder.gep(address, [offset]), self.type.as_pointer())
-        self.builder.store(register, place, align=8)
+        slot = self.builder.bitcast(self.builder.gep(address, [offset]), self.type.as_pointer())
+        self.builder.store(register, slot, align=8)
 
     def scalar(self, address: Value, offset: Value) -> Value:
         """Return one entry, in all lanes."""
@@ -82,18 +82,18 @@ class _Writer:
 
     def variable(self, value: float) -> Value:
         """Return a register whose content changes, as an address; the optimiser takes it out of memory."""
-        place = _cgutils.alloca_once(self.builder, self.type)
-        self.builder.store(self.constant(value), place)
-        return place
+        slot = _cgutils.alloca_once(self.builder, self.type)
+        self.builder.store(self.constant(value), slot)
+        return slot
 
-    def add_to(self, place: Value, register: Value) -> None:
-        self.builder.store(self.builder.fadd(self.builder.load(place), register), place)
+    def add_to(self, slot: Value, register: Value) -> None:
+        self.builder.store(self.builder.fadd(self.builder.load(slot), register), slot)
 
-    def raise_to(self, place: Value, register: Value) -> None:
+    def raise_to(self, slot: Value, register: Value) -> None:
         """Keep the greater of both in each lane."""
-        old = self.builder.load(place)
+        old = self.builder.load(slot)
         greater = self.builder.fcmp_ordered(">", register, old)
-        self.builder.store(self.builder.select(greater, register, old), place)
+        self.builder.store(self.builder.select(greater, register, old), slot)
 
     def product_sum(self, one: Value, other: Value, more: Value) -> Value:
         """Return one * other + more."""
@@ -148,13 +148,13 @@ class _Writer:
             return [b.load(chains[0][0])]
         together = _index(len(chains))
         with _cgutils.for_range(b, b.udiv(times, together)) as loop:
-            for k, places in enumerate(chains):
-                step(b.add(b.mul(loop.index, together), _index(k)), places)
+            for k, slots in enumerate(chains):
+                step(b.add(b.mul(loop.index, together), _index(k)), slots)
         if len(chains) == 2:
             with b.if_then(b.trunc(times, _ir.IntType(1))):
                 step(b.sub(times, _index(1)), chains[0])
             join(chains[0][0], b.load(chains[1][0]))
-        return [b.load(place) for place in chains[0]]
+        return [b.load(slot) for slot in chains[0]]
 
     def entries(self, u: Value) -> Callable[[Value], Value]:
         """Return a function that gives an entry of a row, in all lanes."""
@@ -168,12 +168,12 @@ class _Writer:
         """Return n registers of sum_i u[i] matrix[i, :]."""
         entry = self.entries(u)
 
-        def step(i: Value, places: list[Value]) -> None:
+        def step(i: Value, slots: list[Value]) -> None:
             factor = entry(i)
             start = self.builder.add(self.builder.mul(i, length), offset)
-            for place, at in zip(places, self.offsets(start, n), strict=True):
-                value = self.product_sum(factor, self.load(matrix, at), self.builder.load(place))
-                self.builder.store(value, place)
+            for slot, at in zip(slots, self.offsets(start, n), strict=True):
+                value = self.product_sum(factor, self.load(matrix, at), self.builder.load(slot))
+                self.builder.store(value, slot)
 
         return self.collect(self.known_states or states, n, 0.0, step, self.add_to)
 
@@ -256,7 +256,7 @@ def multiply_two(
                 w.add_to(total_joint, shared)
 
         w.groups(length, write)
-        found = [w.across("fadd", b.load(place)) for place in (total, total_joint)]
+        found = [w.across("fadd", b.load(slot)) for slot in (total, total_joint)]
         return target.make_tuple(b, signature.return_type, found)
 
     arguments = (matrix, u, u_row, table, row, scale, out, out_row, other, other_row, joint, joint_row, lanes)
@@ -288,11 +288,11 @@ def max_plus(
         entry = w.entries(source)
 
         def write(offset: Value, n: int) -> None:
-            def step(i: Value, places: list[Value]) -> None:
+            def step(i: Value, slots: list[Value]) -> None:
                 term = entry(i)
                 start = b.add(b.mul(i, length), offset)
-                for place, at in zip(places, w.offsets(start, n), strict=True):
-                    w.raise_to(place, b.fadd(term, w.load(data, at)))
+                for slot, at in zip(slots, w.offsets(start, n), strict=True):
+                    w.raise_to(slot, b.fadd(term, w.load(data, at)))
 
             highs = w.collect(w.known_states or states, n, -float("inf"), step, w.raise_to)
             for at, each in zip(w.offsets(offset, n), highs, strict=True):
@@ -321,11 +321,11 @@ def add_outer(context: Target, counts: Type, left: Type, right: Type, number: Ty
             here = b.gep(total, [b.mul(i, length)])
 
             def write(offset: Value, n: int) -> None:
-                def step(k: Value, places: list[Value]) -> None:
+                def step(k: Value, slots: list[Value]) -> None:
                     start = b.mul(k, length)
                     factor = w.scalar(ones, b.add(start, i))
-                    for place, at in zip(places, w.offsets(b.add(start, offset), n), strict=True):
-                        b.store(w.product_sum(factor, w.load(others, at), b.load(place)), place)
+                    for slot, at in zip(slots, w.offsets(b.add(start, offset), n), strict=True):
+                        b.store(w.product_sum(factor, w.load(others, at), b.load(slot)), slot)
 
                 sums = w.collect(given[3], n, 0.0, step, w.add_to)
                 for at, each in zip(w.offsets(offset, n), sums, strict=True):

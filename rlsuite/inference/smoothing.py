@@ -86,7 +86,7 @@ def smooth(
         for pair in halves
         for backwards, half in enumerate(pair)
     ]
-    results = at_the_same_time([*tasks, *sweeps], workspace.worth_threads)
+    results = at_the_same_time([*tasks, *sweeps], workspace.uses_threads)
     swept = cast("list[PassResult]", results[len(tasks) :])
     for k, (pair, number) in enumerate(zip(halves, schedule.halved, strict=True)):
         _smooth_halves(workspace, pair, swept[2 * k : 2 * k + 2], kept, number)
@@ -117,7 +117,7 @@ def _smooth_halves(
                 partial(kernels.posteriors, workspace, pair[0], kept, 0, backwards=True, initial=w),
                 partial(kernels.posteriors, workspace, pair[1], kept, 0, backwards=False, initial=f),
             ],
-            workspace.worth_threads,
+            workspace.uses_threads,
         )
     if not all(done):
         # a pass from the beginning knows which states can be reached, and may succeed
@@ -318,6 +318,6 @@ class BackwardBlocks:
         return part, part.data.pieces if self.alone else block[None]
 
 
-def _normalised(ring: FloatArray, place: int) -> FloatArray:
-    row = ring[[place & (kernels.RING_ROWS - 1)]]
+def _normalised(ring: FloatArray, position: int) -> FloatArray:
+    row = ring[[position & (kernels.RING_ROWS - 1)]]
     return row / row.sum()

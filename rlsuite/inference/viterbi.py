@@ -102,19 +102,19 @@ def viterbi_kernel(
         failed[p] = -1
         log_probability[p] = 0.0
         shift = 0.0
-        last_place = 0
+        last_position = 0
         for n in range(end - begin):
             t = end - 1 - n if backwards else begin + n
-            place = t & (RING_ROWS - 1) if base == RING else t - base
+            position = t & (RING_ROWS - 1) if base == RING else t - base
             if n > 0:
-                high = viterbi_step(matrix, kept, last_place, table, row[t], shift, kept, place)
+                high = viterbi_step(matrix, kept, last_position, table, row[t], shift, kept, position)
             elif through:
-                high = viterbi_step(matrix, initial, origin, table, row[t], shift, kept, place)
+                high = viterbi_step(matrix, initial, origin, table, row[t], shift, kept, position)
             else:
                 high = -np.inf
                 for k in range(table.shape[1]):
-                    kept[place, k] = initial[origin, k] + table[row[t], k]
-                    high = max(high, kept[place, k])
+                    kept[position, k] = initial[origin, k] + table[row[t], k]
+                    high = max(high, kept[position, k])
             if high == -np.inf:
                 failed[p] = t
                 log_probability[p] = -np.inf
@@ -123,7 +123,7 @@ def viterbi_kernel(
             if high < SHIFT_BELOW and n < end - begin - 1:
                 shift = -high
                 log_probability[p] += high
-            last_place = place
+            last_position = position
 
 
 @compiled(in_place=True)
@@ -205,7 +205,7 @@ def decode(
     tables = Logarithms(workspace)
     schedule = workspace.schedule
     tasks = [partial(_decode_batches, tables, batches, path) for batches in schedule.batches]
-    at_the_same_time(tasks, workspace.worth_threads)
+    at_the_same_time(tasks, workspace.uses_threads)
     for number in schedule.halved:
         _decode_halves(tables, workspace.halves(number), path)
     return data.split(path)
@@ -346,7 +346,7 @@ def _decode_halves(tables: Logarithms, halves: tuple[IndexArray, IndexArray], pa
             partial(tables.sweep, half, buffer, base, backwards=bool(backwards))
             for backwards, (half, buffer, base) in enumerate(zip(halves, buffers, bases, strict=True))
         ],
-        tables.workspace.worth_threads,
+        tables.workspace.uses_threads,
     )
     states = tables.workspace.model.n_states
     f, w = buffers[0][-1, :states], buffers[1][0, :states]
@@ -369,7 +369,7 @@ def _decode_halves(tables: Logarithms, halves: tuple[IndexArray, IndexArray], pa
             )
             for backwards, (half, buffer, base, state) in enumerate(zip(halves, buffers, bases, pair, strict=True))
         ],
-        tables.workspace.worth_threads,
+        tables.workspace.uses_threads,
     )
 
 

@@ -14,7 +14,7 @@ from rlsuite.core import threads
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
-WORTH_A_THREAD = 1 << 14
+STATES_PER_THREAD = 1 << 14
 """Least number of states in a block: about the work that outweighs handing it to a thread."""
 
 
@@ -41,7 +41,7 @@ def on_blocks(
 def cut(n_states: int) -> list[tuple[int, int]]:
     """Return blocks for kernels whose result does not depend on where states are cut: up to eight per core."""
     cores = threads.n_threads()
-    number = n_states // WORTH_A_THREAD
+    number = n_states // STATES_PER_THREAD
     if number > cores:
         number = cores * min(8, number // cores)
     return _blocks(n_states, number if cores > 1 else 1)
@@ -53,8 +53,8 @@ def fixed_blocks(n_states: int) -> list[tuple[int, int]]:
     At most 8, because changes cross the border of a block only once in a sweep; and 1, 2, 4 or 8, because most machines
     have such a number of cores, which then finish at the same time.
     """
-    worth = min(8, 2 * n_states // (3 * WORTH_A_THREAD))
-    return _blocks(n_states, 1 << max(0, worth.bit_length() - 1))
+    useful = min(8, 2 * n_states // (3 * STATES_PER_THREAD))
+    return _blocks(n_states, 1 << max(0, useful.bit_length() - 1))
 
 
 def _blocks(n_states: int, number: int) -> list[tuple[int, int]]:

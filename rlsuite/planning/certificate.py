@@ -153,7 +153,7 @@ def bounded(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution:
     distance = bounds.width / 2.0 if bounds.shift != 0.0 else max(-bounds.lower, bounds.upper)
     # The second term bounds the error of q = Q(value).
     bound = max(bounds.width, lookahead.modulus * distance + lookahead.rounding(result)) * (1.0 + 4.0 * EPS)
-    watch.note(bound)
+    watch.record(bound)
     watch.measure(result)
     return Solution(
         value=result,

@@ -60,13 +60,13 @@ def seconds_to_eliminate(matrix: "Matrix") -> float:
         return most
     pattern = pattern[kept][:, kept]
     order = np.asarray(reverse_cuthill_mckee(pattern, symmetric_mode=True))
-    place = np.empty(kept.size, dtype=np.int64)
-    place[order] = np.arange(kept.size)
-    first = place.copy()
+    position = np.empty(kept.size, dtype=np.int64)
+    position[order] = np.arange(kept.size)
+    first = position.copy()
     rows = np.repeat(np.arange(kept.size), np.diff(pattern.indptr))
-    np.minimum.at(first, rows, place[pattern.indices])
+    np.minimum.at(first, rows, position[pattern.indices])
     crowded = n - kept.size
-    reach = (place - first + crowded).astype(np.float64)
+    reach = (position - first + crowded).astype(np.float64)
     return min(most, float(2.0 * (reach**2).sum() + crowded**3) / PER_SECOND)
 
 

@@ -106,7 +106,7 @@ def policy_chain(
     column = np.empty(n_entries, dtype=np.int64)
     mean = np.empty(n_entries)
     first, mean_reward = np.empty(m), np.zeros(m)
-    place = np.full(m, -1, dtype=np.int64)
+    position = np.full(m, -1, dtype=np.int64)
     end = 0
     for row in range(m):
         i, begin = node[row], end
@@ -117,12 +117,12 @@ def policy_chain(
                 mean_reward[row] += weight * reward[i, a]
                 for k in range(indptr[i * n_actions + a], indptr[i * n_actions + a + 1]):
                     j = number[successor[k]]
-                    if place[j] < begin:
-                        place[j] = end
+                    if position[j] < begin:
+                        position[j] = end
                         column[end] = j
                         mean[end] = 0.0
                         end += 1
-                    mean[place[j]] += weight * probability[k]
+                    mean[position[j]] += weight * probability[k]
         pointer[row + 1] = end
     return -1, pointer, column[:end], mean[:end], first, mean_reward
 

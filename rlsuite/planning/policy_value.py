@@ -290,10 +290,10 @@ def chain_of_observations(pomdp: POMDP, lookahead: Lookahead) -> ObservationChai
     shown = (edges.row % actions) * states + edges.col
     counts = np.diff(emission.indptr)[shown]
     edge = np.repeat(np.arange(edges.row.size), counts)
-    place = emission.indptr[shown][edge] + np.arange(edge.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    position = emission.indptr[shown][edge] + np.arange(edge.size) - np.repeat(np.cumsum(counts) - counts, counts)
     row = edges.row[edge]
-    probability = edges.data[edge] * emission.data[place]
-    code = edges.col[edge].astype(np.int64) * (symbols + 1) + emission.indices[place]
+    probability = edges.data[edge] * emission.data[position]
+    code = edges.col[edge].astype(np.int64) * (symbols + 1) + emission.indices[position]
 
     first = np.flatnonzero(mdp.start) * (symbols + 1) + symbols
     codes = np.unique(np.concatenate([code, first]))

@@ -114,7 +114,7 @@ class Watch(CompilingClock):
         default = min(RELATIVE * self.absolute, LARGEST_RELATIVE)
         self.relative = default if rtol is None else _not_negative(rtol)
         self.size = 0.0
-        self._rtol_told = rtol is not None
+        self._rtol_given = rtol is not None
         self.max_iterations = None if max_iterations is None else whole_amount("max_iterations", max_iterations)
         self.iterations = 0
         self.stopped = ""
@@ -130,8 +130,8 @@ class Watch(CompilingClock):
     @property
     def asked(self) -> str:
         """The requested tolerance, in words."""
-        told = self._rtol_told and self.tol > self.absolute
-        return f"rtol={self.relative:g} of {self.size:.3g}" if told else f"tol={self.absolute:g}"
+        relative = self._rtol_given and self.tol > self.absolute
+        return f"rtol={self.relative:g} of {self.size:.3g}" if relative else f"tol={self.absolute:g}"
 
     def measure(self, value: FloatArray, most: float = np.inf) -> None:
         """Take the size of a value (S,) into account, if it may matter: no entry is larger than `most`."""
@@ -159,7 +159,7 @@ class Watch(CompilingClock):
         table = np.array(kept, dtype=np.float64).reshape(-1, 3)
         return Trace(table[:, 0].astype(np.int64), table[:, 1].copy(), table[:, 2].copy())
 
-    def note(self, error_bound: float) -> None:
+    def record(self, error_bound: float) -> None:
         """Record an error bound."""
         # A run may take a billion iterations: a full record loses every second entry, and then takes every second one.
         if len(self._record) == MOST_RECORDS:
@@ -175,7 +175,7 @@ class Watch(CompilingClock):
 
     def goes_on(self, error_bound: float) -> bool:
         """Record an error bound, and return whether to do one more iteration; if so, count it."""
-        self.note(error_bound)
+        self.record(error_bound)
         if error_bound <= self.tol and error_bound < np.inf:  # before the first bound, even tol=inf asks for one
             return False
         if self.max_iterations is not None and self.iterations >= self.max_iterations and not self.interrupted:

@@ -32,7 +32,8 @@ REMEDY = (
     "to step needs a smaller learning_rate"
 )
 REMEDY_OF_WEIGHTS = (
-    "A smaller learning_rate often helps (with n features active at a time, 1 / n is the largest that makes sense); "
+    "A smaller learning_rate often helps (with n features active at a time, 1 / n is the largest that makes sense; "
+    "unscaled features, such as powers of numbers greater than 1, need a smaller one still); "
     "off-policy with bootstrapping, only gradient-TD methods are sure to converge"
 )
 SMALL = 10_000

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+import rlsuite as rl
 from rlsuite.core import aliases
 from rlsuite.core.described import Plain
 from rlsuite.experiments.store import Table
@@ -186,3 +187,11 @@ def test_exemptions_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_environments_have_one_type(root: Path) -> None:
     written = [path.name for path in (root / "rlsuite").rglob("*.py") if "Env[Any, Any]" in path.read_text("utf-8")]
     assert written == ["aliases.py"]
+
+
+def test_signatures_show_no_private_types_of_numpy():
+    modules = [importlib.import_module(package) for package in PACKAGES]
+    classes = [one for module in modules for name in dir(module) if inspect.isclass(one := getattr(module, name))]
+    agents = {one for one in classes if issubclass(one, rl.Agent)}
+    assert len(agents) > 60
+    assert not [one.__name__ for one in agents if "numpy._typing" in str(inspect.signature(one))]

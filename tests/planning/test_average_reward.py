@@ -66,15 +66,15 @@ def test_machine_replacement_has_the_best_of_all_cycles(method):
     assert solution.error_bound <= 1e-6
 
 
-def _queue(places, arrive, serve, fee, cost):
+def _queue(positions, arrive, serve, fee, cost):
     """A queue in slots: a customer comes with probability `arrive` and may be let in, for a fee; waiting costs."""
     rows, reward = [], []
-    for here in range(places + 1):
-        up = arrive if here < places else 0.0
+    for here in range(positions + 1):
+        up = arrive if here < positions else 0.0
         down = serve if here > 0 else 0.0
-        for chance in (0.0, up):
-            rows.append({here + 1: chance, here - 1: down, here: 1.0 - chance - down})
-            reward.append(fee * chance - cost * here)
+        for probability in (0.0, up):
+            rows.append({here + 1: probability, here - 1: down, here: 1.0 - probability - down})
+            reward.append(fee * probability - cost * here)
     indptr = [0, *np.cumsum([sum(p > 0 for p in row.values()) for row in rows])]
     pairs = [(to, p, paid) for row, paid in zip(rows, reward, strict=True) for to, p in row.items() if p > 0]
     to, p, paid = zip(*pairs, strict=True)
@@ -85,14 +85,14 @@ def _queue(places, arrive, serve, fee, cost):
 @pytest.mark.parametrize(("arrive", "serve"), [(0.3, 0.4), (0.4, 0.3), (0.45, 0.5)])
 def test_controlled_queue_lets_in_up_to_the_best_of_all_thresholds(method, arrive, serve):
     """Naor 1969: with a threshold n the queue is M/M/1/n, and its law proportional to (arrive / serve)^i."""
-    places, fee, cost = 20, 12.0, 0.5
-    solution = solve(_queue(places, arrive, serve, fee, cost), method, tol=1e-8)
+    positions, fee, cost = 20, 12.0, 0.5
+    solution = solve(_queue(positions, arrive, serve, fee, cost), method, tol=1e-8)
     gains = []
-    for threshold in range(places + 1):
+    for threshold in range(positions + 1):
         law = (arrive / serve) ** np.arange(threshold + 1)
         law /= law.sum()
         gains.append(fee * arrive * (1.0 - law[-1]) - cost * law @ np.arange(threshold + 1))
-    assert solution.gain == pytest.approx([max(gains)] * (places + 1), abs=1e-8)
+    assert solution.gain == pytest.approx([max(gains)] * (positions + 1), abs=1e-8)
     assert np.argmin(solution.policy) == np.argmax(gains)
 
 
@@ -211,21 +211,21 @@ def test_episodes_that_end_have_gain_zero_and_the_value_of_the_way(method):
 
 def test_a_queue_that_hardly_ever_empties_is_solved_to_full_precision():
     """The expected time until it is empty is 10^70 steps, so nothing may be computed relative to that state."""
-    places, up, down = 400, 0.6, 0.4
+    positions, up, down = 400, 0.6, 0.4
     law = coo_array(
         (
-            np.concatenate([np.full(places, up), np.full(places, down), [down, up]]),
+            np.concatenate([np.full(positions, up), np.full(positions, down), [down, up]]),
             (
-                np.concatenate([np.arange(places), np.arange(1, places + 1), [0, places]]),
-                np.concatenate([np.arange(1, places + 1), np.arange(places), [0, places]]),
+                np.concatenate([np.arange(positions), np.arange(1, positions + 1), [0, positions]]),
+                np.concatenate([np.arange(1, positions + 1), np.arange(positions), [0, positions]]),
             ),
         ),
-        shape=(places + 1, places + 1),
+        shape=(positions + 1, positions + 1),
     )
-    found = gain_and_bias(MarkovChain(law, np.arange(places + 1.0)))
-    weights = (up / down) ** (np.arange(places + 1.0) - places)
-    np.testing.assert_allclose(found.gain, weights @ np.arange(places + 1.0) / weights.sum(), rtol=1e-12)
-    residual = np.arange(places + 1.0) - found.gain + law @ found.bias - found.bias
+    found = gain_and_bias(MarkovChain(law, np.arange(positions + 1.0)))
+    weights = (up / down) ** (np.arange(positions + 1.0) - positions)
+    np.testing.assert_allclose(found.gain, weights @ np.arange(positions + 1.0) / weights.sum(), rtol=1e-12)
+    residual = np.arange(positions + 1.0) - found.gain + law @ found.bias - found.bias
     assert np.abs(residual).max() < 1e-9
 
 

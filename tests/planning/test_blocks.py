@@ -18,9 +18,14 @@ def model(n=70_000):
     rng = np.random.default_rng(1)
     here = np.repeat(np.arange(n), 2)
     ahead = np.stack([(here + 1) % n, rng.integers(n, size=2 * n)], axis=1)
-    chance = rng.uniform(0.1, 0.9, size=2 * n)
+    probability = rng.uniform(0.1, 0.9, size=2 * n)
     reward = np.repeat(rng.normal(size=2 * n), 2)
-    rows = (np.arange(2 * n + 1) * 2, ahead.reshape(-1), np.stack([chance, 1 - chance], axis=1).reshape(-1), reward)
+    rows = (
+        np.arange(2 * n + 1) * 2,
+        ahead.reshape(-1),
+        np.stack([probability, 1 - probability], axis=1).reshape(-1),
+        reward,
+    )
     return MDP.from_rows(*rows, n_actions=2, gamma=0.9, terminated=rng.random(4 * n) < 0.05)
 
 
@@ -39,7 +44,7 @@ def test_same_bytes_for_any_number_of_threads(monkeypatch):
     solutions, values = [], []
     for number in (1, 3, 16):
         monkeypatch.setattr(threads, "n_threads", lambda number=number: number)
-        monkeypatch.setattr(blocks, "WORTH_A_THREAD", 1 << 13)
+        monkeypatch.setattr(blocks, "STATES_PER_THREAD", 1 << 13)
         monkeypatch.setattr(threads, "_pool", None)
         solutions.append([method(mdp) for method in (value_iteration, gauss_seidel, modified_policy_iteration)])
         values.append(iterative_policy_evaluation(mdp, policy))

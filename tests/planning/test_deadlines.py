@@ -42,8 +42,10 @@ def garnet(states: int, gamma: float) -> MDP:
     rng = np.random.default_rng(states)
     rows = 4 * states
     successor = rng.integers(states, size=5 * rows)
-    chance = rng.dirichlet(np.ones(5), rows).ravel()
-    return MDP.from_rows(np.arange(0, 5 * rows + 1, 5), successor, chance, rng.random(rows), n_actions=4, gamma=gamma)
+    probability = rng.dirichlet(np.ones(5), rows).ravel()
+    return MDP.from_rows(
+        np.arange(0, 5 * rows + 1, 5), successor, probability, rng.random(rows), n_actions=4, gamma=gamma
+    )
 
 
 def corridor(states: int, gamma: float) -> MDP:
@@ -62,8 +64,8 @@ def corridor(states: int, gamma: float) -> MDP:
 def dense(states: int, gamma: float) -> MDP:
     """Every state may lead to every other."""
     rng = np.random.default_rng(0)
-    chance = rng.random((states, 2, states))
-    return MDP.from_arrays(chance / chance.sum(axis=2, keepdims=True), rng.random((states, 2)), gamma=gamma)
+    probability = rng.random((states, 2, states))
+    return MDP.from_arrays(probability / probability.sum(axis=2, keepdims=True), rng.random((states, 2)), gamma=gamma)
 
 
 def earning_on_the_way(states: int) -> MDP:

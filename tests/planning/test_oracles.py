@@ -101,9 +101,9 @@ def draw(rng: np.random.Generator, tiny: bool) -> Case:
                 ahead = np.full(1, s)
             weights = rng.integers(1, 9, size=ahead.size)
             p = weights / weights.sum()
-            for chance, there in zip(p.tolist(), ahead.tolist(), strict=True):
+            for probability, there in zip(p.tolist(), ahead.tolist(), strict=True):
                 reward = float(np.round(level + spread * rng.normal(), 1))
-                rows[s][a].append((chance, there, reward, bool(over[there]) or rng.random() < sometimes))
+                rows[s][a].append((probability, there, reward, bool(over[there]) or rng.random() < sometimes))
     start = np.full(states, 0.0)
     start[int(rng.integers(states - ends))] = 1.0
     noise = rng.random((states, actions)) if rng.random() < 0.25 else None

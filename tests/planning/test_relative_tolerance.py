@@ -15,10 +15,10 @@ def large(gamma: float = 0.99999, reward: float = 10.0) -> MDP:
     """Five random successors of each of three actions; values are near half a million."""
     rng = np.random.default_rng(5)
     rows, states = 3 * 150, 150
-    chance = rng.dirichlet(np.ones(5), rows).ravel()
+    probability = rng.dirichlet(np.ones(5), rows).ravel()
     successor = rng.integers(states, size=5 * rows)
     indptr = np.arange(0, 5 * rows + 1, 5)
-    return MDP.from_rows(indptr, successor, chance, reward * rng.random(rows), n_actions=3, gamma=gamma)
+    return MDP.from_rows(indptr, successor, probability, reward * rng.random(rows), n_actions=3, gamma=gamma)
 
 
 def stiff(states: int, seen_right: float) -> POMDP:

@@ -97,13 +97,13 @@ def drawn(total: int, ace: bool, card: int) -> tuple[int, bool]:
     return (total - 10, False) if total > 21 and ace else (total, ace)
 
 
-def dealer_totals(total: int, ace: bool, chance: float, found: dict[int, float]) -> dict[int, float]:
+def dealer_totals(total: int, ace: bool, probability: float, found: dict[int, float]) -> dict[int, float]:
     """What a dealer who draws up to 17 ends with; 0 if bust."""
     if total >= 17:
-        found[total if total <= 21 else 0] = found.get(total if total <= 21 else 0, 0.0) + chance
+        found[total if total <= 21 else 0] = found.get(total if total <= 21 else 0, 0.0) + probability
         return found
     for card, p in CARDS:
-        dealer_totals(*drawn(total, ace, card), chance * p, found)
+        dealer_totals(*drawn(total, ace, card), probability * p, found)
     return found
 
 

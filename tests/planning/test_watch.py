@@ -47,7 +47,7 @@ def test_a_long_trace_becomes_coarser_and_keeps_its_ends(monkeypatch):
         watch = Watch("m", tol=1e-9)
         for k in range(number):
             watch.iterations = k
-            watch.note(1.0 / (k + 1))
+            watch.record(1.0 / (k + 1))
         trace = watch.trace
         steps = np.diff(trace.iterations)
         assert trace.iterations[[0, -1]].tolist() == [0, number - 1]

@@ -57,7 +57,7 @@ class LinearBandit(Bandit):
         Weight of the squared length of the weights in the regression, greater than 0.
     """
 
-    features: ArrayLike | None = None
+    features: "ArrayLike | None" = None
     ridge: float = 1.0
 
     def __post_init__(self) -> None:

@@ -46,8 +46,8 @@ def read(path: str | PathLike[str]) -> Table:
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise FileError(f"{path} has no column {name!r}{hint} (columns: {', '.join(names)})")
     extra = [name for name in ("episode", "weight") if name in names]
-    places = [names.index(name) for name in [*wanted, *extra]]
-    table = np.array([_numbers(path, number, line, names, places) for number, line in enumerate(lines[1:], 2)])
+    columns = [names.index(name) for name in [*wanted, *extra]]
+    table = np.array([_numbers(path, number, line, names, columns) for number, line in enumerate(lines[1:], 2)])
     column = dict(zip([*wanted, *extra], table.T, strict=True))
     first = None
     if "episode" in column:
@@ -75,18 +75,18 @@ def _numbered(path: str | PathLike[str], names: Sequence[str], what: str) -> lis
 
 
 def _numbers(
-    path: str | PathLike[str], number: int, line: Sequence[str], names: Sequence[str], places: Sequence[int]
+    path: str | PathLike[str], number: int, line: Sequence[str], names: Sequence[str], columns: Sequence[int]
 ) -> list[float]:
     if len(line) != len(names):
         raise FileError(f"{path}, line {number}: {len(line)} entries, but the first line names {len(names)} columns")
     values: list[float] = []
-    for place in places:
-        word = line[place].strip()
+    for column in columns:
+        word = line[column].strip()
         try:
-            values.append(_FLAGS[word.casefold()] if names[place] == "terminated" and word.isalpha() else float(word))
+            values.append(_FLAGS[word.casefold()] if names[column] == "terminated" and word.isalpha() else float(word))
         except (KeyError, ValueError):
-            wanted = "false, true, 0 or 1" if names[place] == "terminated" else "a number"
-            raise FileError(f"{path}, line {number}: {names[place]} is {word!r}; it must be {wanted}") from None
+            wanted = "false, true, 0 or 1" if names[column] == "terminated" else "a number"
+            raise FileError(f"{path}, line {number}: {names[column]} is {word!r}; it must be {wanted}") from None
     return values
 
 

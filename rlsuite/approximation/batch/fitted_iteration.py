@@ -44,7 +44,7 @@ from rlsuite.features.estimators import Predictor, Transformer
 LONGEST = 1e6
 """Largest number of steps over which rewards are summed, where the discount sets no limit."""
 
-ROOM = 10.0
+MARGIN = 10.0
 """How many times the largest possible return a value may be: approximations may overshoot."""
 
 Fit: TypeAlias = Callable[[NDArray[np.float64]], list[Predictor]]
@@ -362,8 +362,8 @@ class FittedValueIteration(FittedIteration):
         check_batch(batch, "FittedValueIteration.learn")
         rng = np.random.default_rng(None if seed is None else whole_number("seed", seed, at_least=0))
         features = self._features or ObservedFeatures(self.features, batch, "FittedValueIteration")
-        observations, place = np.unique(batch.observation, axis=0, return_inverse=True)
-        pair = place.reshape(-1) * batch.n_actions + batch.action
+        observations, row = np.unique(batch.observation, axis=0, return_inverse=True)
+        pair = row.reshape(-1) * batch.n_actions + batch.action
         total = _every_pair_weighs(observations, pair, batch)
         inputs = features(observations)
         goes_on = np.flatnonzero(~batch.terminated)
@@ -377,10 +377,10 @@ class FittedValueIteration(FittedIteration):
             return regressors.predictions(fitted[0], self.round_name, next_inputs)
 
         def targets(predicted: NDArray[np.float64] | None) -> NDArray[np.float64]:
-            worth = batch.reward.copy()
+            target = batch.reward.copy()
             if predicted is not None:
-                worth[goes_on] += self.gamma * predicted
-            mean = np.bincount(pair, weights=batch.weight * worth) / total
+                target[goes_on] += self.gamma * predicted
+            mean = np.bincount(pair, weights=batch.weight * target) / total
             return mean.reshape(-1, batch.n_actions).max(axis=1)
 
         self.iterate(
@@ -429,7 +429,7 @@ def value_limit(reward: NDArray[np.float64], gamma: float) -> float:
     40.0
     """
     horizon = min(1.0 / (1.0 - gamma), LONGEST) if gamma < 1.0 else LONGEST
-    return ROOM * (float(np.abs(reward).max()) or 1.0) * horizon
+    return MARGIN * (float(np.abs(reward).max()) or 1.0) * horizon
 
 
 def trouble(values: NDArray[np.float64], limit: float) -> str | None:

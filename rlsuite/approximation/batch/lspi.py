@@ -173,7 +173,7 @@ class _System:
         self.own = [self.weighted[a] @ before[rows] for a, rows in enumerate(self.rows)]  # (k, k)
         self.b = np.concatenate([self.weighted[a] @ batch.reward[rows] for a, rows in enumerate(self.rows)])
         # row of `ahead` for each transition that does not end its episode
-        self.place = np.cumsum(self.goes_on) - 1
+        self.position = np.cumsum(self.goes_on) - 1
 
     def greedy(self, weights: NDArray[np.float64] | None, policy: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """Return the best action for each row of `ahead`; that of `policy` where no other is better."""
@@ -197,7 +197,7 @@ class _System:
             line: list[Matrix] = []
             for then in range(self.n_actions):
                 chosen = np.flatnonzero(next_action[rows] == then)
-                part = self.weighted[a][:, chosen] @ self.ahead[self.place[rows[chosen]]]
+                part = self.weighted[a][:, chosen] @ self.ahead[self.position[rows[chosen]]]
                 line.append(-self.gamma * part if then != a else self.own[a] - self.gamma * part)
             blocks.append(line)
         weights = solve(_assembled(blocks), self.b, ridge, "LSPI")

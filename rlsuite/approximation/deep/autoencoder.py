@@ -34,7 +34,7 @@ class Layers(NamedTuple):
     scale: NDArray[np.float64]  # (d,), by which the differences are divided
     widths: NDArray[np.int64]  # (n_layers + 1,), number of inputs of each layer, then of outputs of the last
     weights: NDArray[np.float64]  # layer after layer: weights (inputs, outputs) row by row, then biases (outputs,)
-    room: int  # largest number of inputs of a layer
+    capacity: int  # largest number of inputs of a layer
 
 
 @compiled(in_place=True)
@@ -44,7 +44,7 @@ def _outputs(
     """Evaluate all layers for an observation; their inputs and outputs are stored after the outputs, in turn."""
     n_layers = data.widths.size - 1
     n_outputs = data.widths[n_layers]
-    given, made = n_outputs, n_outputs + data.room
+    given, made = n_outputs, n_outputs + data.capacity
     for j in range(data.widths[0]):
         values[given + j] = (observation[j] - data.mean[j]) / data.scale[j]
     weight = 0
@@ -75,7 +75,7 @@ def layers_rule(
     return FeatureRule(_outputs, Layers(mean, scale, widths, weights, int(widths[:-1].max())))
 
 
-def room_for(widths: NDArray[np.int64]) -> int:
+def capacity_for(widths: NDArray[np.int64]) -> int:
     """Length of the lists that the rule fills: the outputs, and twice the largest input of a layer."""
     return int(widths[-1] + 2 * widths[:-1].max())
 
@@ -93,10 +93,10 @@ def send_through(
     array([[4.],
            [0.]])
     """
-    width, room = int(widths[0]), room_for(widths)
+    width, capacity = int(widths[0]), capacity_for(widths)
     rule = layers_rule(np.zeros(width), np.ones(width), widths, weights)
     outputs = np.zeros((len(rows), int(widths[-1])))
-    fill_rows(rule, rows, np.zeros(room, dtype=np.int64), np.zeros(room), outputs)
+    fill_rows(rule, rows, np.zeros(capacity, dtype=np.int64), np.zeros(capacity), outputs)
     return outputs
 
 
@@ -270,7 +270,7 @@ class AutoencoderFeatures(FeatureMap):
         self.decoder_: NDArray[np.float64] = decoder
         self.losses_: NDArray[np.float64] = losses
         self.n_features_in_, self.n_features_out_ = int(widths[0]), int(widths[-1])
-        self.most_active_ = room_for(widths)
+        self.most_active_ = capacity_for(widths)
         return self
 
     @property

@@ -97,16 +97,16 @@ class DeepRun:
         bar: Any  # tqdm's stubs are incomplete
         try:
             with tqdm(total=budget.amount, unit=budget.unit[:-1], disable=not progress, desc=self.name) as bar:
-                for mark in sorted({*checkpoints, *evaluations}):
+                for moment in sorted({*checkpoints, *evaluations}):
                     began = time.perf_counter()
-                    while clock[which] < start + mark:
+                    while clock[which] < start + moment:
                         self._step()
                     log.seconds += time.perf_counter() - began
                     bar.set_postfix(log.summary(), refresh=False)
                     bar.update(int(clock[which]) - start - bar.n)
-                    if mark in checkpoints:
+                    if moment in checkpoints:
                         log.checkpoints.append((int(clock[which]), self.all_reward))
-                    if evaluate is not None and mark in evaluations:
+                    if evaluate is not None and moment in evaluations:
                         self._record_evaluation(int(clock[which]), *evaluate())
         except BaseException:  # the last step may not be recorded: the next call begins a new episode
             self.present = None

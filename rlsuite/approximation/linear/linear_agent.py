@@ -89,7 +89,7 @@ class LinearPredictor(StateValueAgent):
     needs_features: ClassVar[bool] = True
 
     initial_value: float = field(init=False, repr=False, default=0.0)
-    initial_weight: float | ArrayLike = 0.0
+    initial_weight: "float | ArrayLike" = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -123,7 +123,7 @@ class OffPolicyPredictor(LinearPredictor):
         If an action that is evaluated would never be taken.
     """
 
-    policy_to_evaluate: ArrayLike | None = None
+    policy_to_evaluate: "ArrayLike | None" = None
 
     def check_policies(self) -> None:
         """Raise ParameterError if a policy is not one, or an action that is evaluated would never be taken."""

@@ -73,11 +73,11 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
         target = t.reward + memory.gamma * value_in(memory.active, values, 1 - row)
     error = target - value_in(memory.active, values, row)
     visit(present.critic, present.actor, memory.active, row, t.action, present.pi, present.discount[0])
-    push = rate_now(memory.learning_rate, memory.clock, 0) * error
+    amount = rate_now(memory.learning_rate, memory.clock, 0) * error
     flat = memory.weights.reshape(memory.weights.size)
-    update_eligible(present.actor, flat, push, memory.gamma * present.actor_lambda)
-    push = rate_now(memory.learned.critic_rate, memory.clock, 0) * error
-    update_eligible(present.critic, values, push, memory.gamma * present.critic_lambda)
+    update_eligible(present.actor, flat, amount, memory.gamma * present.actor_lambda)
+    amount = rate_now(memory.learned.critic_rate, memory.clock, 0) * error
+    update_eligible(present.critic, values, amount, memory.gamma * present.critic_lambda)
     present.discount[0] *= memory.gamma
     over = t.terminated or t.truncated
     count_and_advance(memory, over)

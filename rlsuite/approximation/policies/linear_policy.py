@@ -45,7 +45,7 @@ class ParametricPolicy(Protocol):
         ...
 
 
-class Room(NamedTuple):
+class Buffers(NamedTuple):
     """Room for the computation of one action."""
 
     observation: NDArray[np.float64]  # (n_features_in,)
@@ -54,20 +54,20 @@ class Room(NamedTuple):
     scores: NDArray[np.float64]  # (n_actions,)
 
 
-Prepared = tuple[Callable[[FeatureRule, NDArray[np.float64], Room], int], FeatureRule, Room]
+Prepared = tuple[Callable[[FeatureRule, NDArray[np.float64], Buffers], int], FeatureRule, Buffers]
 """`best_scored` in compiled form, and its first and last argument."""
 
 
 @compiled(in_place=True)
-def best_scored(rule: FeatureRule, weights: NDArray[np.float64], room: Room) -> int:
+def best_scored(rule: FeatureRule, weights: NDArray[np.float64], buffers: Buffers) -> int:
     """Return the first action with the highest score for ``room.observation``; -1 if a score is not a number."""
-    n = rule.active(rule.data, room.observation, room.indices, room.values)
-    scores = room.scores
+    n = rule.active(rule.data, buffers.observation, buffers.indices, buffers.values)
+    scores = buffers.scores
     for action in range(scores.size):
         scores[action] = 0.0
     for k in range(n):
         for action in range(scores.size):
-            scores[action] += room.values[k] * weights[room.indices[k], action]
+            scores[action] += buffers.values[k] * weights[buffers.indices[k], action]
     best = 0
     for action in range(scores.size):
         if not math.isfinite(scores[action]):
@@ -173,10 +173,10 @@ class LinearPolicy:
         ParameterError
             If the observation has another width than the features, or is not finite.
         """
-        choose, rule, room = self._prepared()
+        choose, rule, buffers = self._prepared()
         seen = np.asarray(self.encoding.given(observation), dtype=np.float64)
-        room.observation[:] = seen
-        action = choose(rule, self.weights_, room)
+        buffers.observation[:] = seen
+        action = choose(rule, self.weights_, buffers)
         if action < 0:
             raise errors.ParameterError(
                 f"the scores of observation {observation!r} are not finite; its numbers may be too large"
@@ -190,13 +190,13 @@ class LinearPolicy:
                 raise errors.NotLearned("this LinearPolicy has no weights yet; call for_env(env)")
             features, (_, n_actions) = self.features_, self.weights_.shape
             rule = features.rule
-            room = Room(
+            buffers = Buffers(
                 np.zeros(features.n_features_in_),
                 np.zeros(features.most_active_, dtype=np.int64),
                 np.zeros(features.most_active_),
                 np.zeros(n_actions),
             )
-            self._ready = (best_scored.for_types_of(rule, self.weights_, room), rule, room)
+            self._ready = (best_scored.for_types_of(rule, self.weights_, buffers), rule, buffers)
         return self._ready
 
     def __getstate__(self) -> dict[str, object]:

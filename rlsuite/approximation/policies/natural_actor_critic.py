@@ -77,10 +77,10 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     flat = learned.advantage_weights.reshape(learned.advantage_weights.size)
     update_eligible(present.actor, flat, alpha * error, decay)
     update_eligible(present.critic, learned.value_weights, alpha * error, decay)
-    push = rate_now(memory.learning_rate, memory.clock, 0)
+    step_size = rate_now(memory.learning_rate, memory.clock, 0)
     for index in range(memory.weights.shape[0]):
         for other in range(memory.weights.shape[1]):
-            memory.weights[index, other] += push * learned.advantage_weights[index, other]
+            memory.weights[index, other] += step_size * learned.advantage_weights[index, other]
     over = t.terminated or t.truncated
     count_and_advance(memory, over)
     return NO_ACTION if over else act_in(memory, 1 - row, rng)

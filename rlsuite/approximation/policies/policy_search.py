@@ -263,7 +263,7 @@ class PerturbationSearch(PolicySearch):
     ((5, 20), True)
     """
 
-    epsilon: float | ArrayLike = 0.1
+    epsilon: "float | ArrayLike" = 0.1
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -95,11 +95,11 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     over = t.terminated or t.truncated
     if over:
         _to_returns(episode, memory.gamma, 0.0)
-        push = rate_now(memory.learning_rate, memory.clock, 0)
+        step_size = rate_now(memory.learning_rate, memory.clock, 0)
         for time in range(episode.length[0]):
             _look_back(memory, time)
-            climb(memory.weights, active, 0, episode.action[time], episode.pi, push * episode.reward[time])
-            push *= memory.gamma
+            climb(memory.weights, active, 0, episode.action[time], episode.pi, step_size * episode.reward[time])
+            step_size *= memory.gamma
     else:
         compute_features(memory, t.next_state, 1 - row)
     count_and_advance(memory, over)
@@ -123,15 +123,15 @@ def _step_with_baseline(memory: Any, t: Transition, rng: np.random.Generator) ->
     over = t.terminated or t.truncated
     if over:
         _to_returns(episode, memory.gamma, 0.0 if t.terminated else value_in(active, values, 1 - row))
-        push = rate_now(memory.learning_rate, memory.clock, 0)
+        step_size = rate_now(memory.learning_rate, memory.clock, 0)
         lesson = rate_now(memory.learned.critic_rate, memory.clock, 0)
         for time in range(episode.length[0]):
             _look_back(memory, time)
             error = episode.reward[time] - value_in(active, values, 0)
             for k in range(active.n_active[0]):
                 values[active.indices[0, k]] += lesson * error * active.values[0, k]
-            climb(memory.weights, active, 0, episode.action[time], episode.pi, push * error)
-            push *= memory.gamma
+            climb(memory.weights, active, 0, episode.action[time], episode.pi, step_size * error)
+            step_size *= memory.gamma
     count_and_advance(memory, over)
     return NO_ACTION if over else act_in(memory, 1 - row, rng)
 

@@ -172,8 +172,8 @@ class SoftmaxPolicyAgent(LinearAgent):
     def frozen_policy(self) -> Policy:
         """The policy learned so far, as a function of one vector and a mask, by a copy of the weights."""
         known: LinearMemory = self.memory_
-        weights, room = known.weights.copy(), self.features_.most_active_
-        indices, values = np.zeros(room, dtype=np.int64), np.zeros(room)
+        weights, capacity = known.weights.copy(), self.features_.most_active_
+        indices, values = np.zeros(capacity, dtype=np.int64), np.zeros(capacity)
 
         def policy(vector: NDArray[np.float64], action_mask: Any) -> NDArray[np.float64]:
             preferences = np.zeros((1, weights.shape[1]))
@@ -197,10 +197,10 @@ class SoftmaxPolicyAgent(LinearAgent):
         if action_mask is None and self.legal_.size:
             action_mask = self.legal_[int(vector[0])]
         mask = np.ones(preferences.shape[1]) if action_mask is None else action_mask
-        chances = softmax(preferences, legal_actions("action_mask", mask, preferences.shape[1])[None])[0]
-        if not chances.any():
+        probabilities = softmax(preferences, legal_actions("action_mask", mask, preferences.shape[1])[None])[0]
+        if not probabilities.any():
             raise errors.ParameterError(f"no action is legal at observation {observation!r}")
-        reached: NDArray[np.float64] = np.cumsum(chances)
+        reached: NDArray[np.float64] = np.cumsum(probabilities)
         return int((reached <= self.generator_.random() * reached[-1]).sum()) + self.first_action_
 
 
@@ -245,9 +245,9 @@ class CriticAgent(SoftmaxPolicyAgent):
         rows = check_observations(observations, self.encoding_.low.size, type(self).__name__)
         if self.encoding_.transform is not None:
             rows = self.encoding_.transform(rows)
-        values, room = np.zeros((len(rows), 1)), self.features_.most_active_
+        values, capacity = np.zeros((len(rows), 1)), self.features_.most_active_
         weights = known.learned.value_weights[:, None]
-        evaluate_rows(known.features, weights, rows, np.zeros(room, dtype=np.int64), np.zeros(room), values)
+        evaluate_rows(known.features, weights, rows, np.zeros(capacity, dtype=np.int64), np.zeros(capacity), values)
         return values[:, 0]
 
 

@@ -204,17 +204,17 @@ def double_sampled_error(errors: ArrayLike, batch: Batch) -> DoubleSampled:
     delta = _checked("errors", errors, (len(batch),))
     if batch.weighted:
         raise ParameterError("a weighted batch is not a sample; compute the Bellman error from the model it comes from")
-    places = np.column_stack([batch.observation, batch.action])
-    _, place, times = np.unique(places, axis=0, return_inverse=True, return_counts=True)
-    place = place.ravel()
+    pairs = np.column_stack([batch.observation, batch.action])
+    _, index, times = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
+    index = index.ravel()
     again = times >= 2
     if not again.any():
         raise ParameterError(
             f"no pair of observation and action occurs twice in these {len(batch)} transitions, so noise and error "
             "cannot be told apart; collect more transitions, or join two batches with the same start states"
         )
-    total = np.bincount(place, delta)[again]
-    squares = np.bincount(place, delta**2)[again]
+    total = np.bincount(index, delta)[again]
+    squares = np.bincount(index, delta**2)[again]
     m = times[again]
     products = (total**2 - squares) / (m * (m - 1))
     error, single = np.average(products, weights=m), np.average(squares / m, weights=m)
@@ -233,8 +233,8 @@ def _checked(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np
     if found.shape != shape:
         raise ParameterError(f"{name} has shape {found.shape} for this batch; it must have {shape}")
     if not np.isfinite(found).all():
-        place = tuple(np.argwhere(~np.isfinite(found))[0].tolist())
-        raise ParameterError(f"{name}{list(place)} is {found[place]}, not a finite number")
+        index = tuple(np.argwhere(~np.isfinite(found))[0].tolist())
+        raise ParameterError(f"{name}{list(index)} is {found[index]}, not a finite number")
     return found
 
 

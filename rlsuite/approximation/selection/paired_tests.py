@@ -358,8 +358,8 @@ def _scores_of(name: str, scores: ArrayLike) -> NDArray[np.float64]:
     """
     values = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(values).all():
-        place = tuple(np.argwhere(~np.isfinite(values))[0].tolist())
-        raise ParameterError(f"{name}{list(place)} = {values[place]} is not finite: leave this pair out of both lists")
+        index = tuple(np.argwhere(~np.isfinite(values))[0].tolist())
+        raise ParameterError(f"{name}{list(index)} = {values[index]} is not finite: leave this pair out of both lists")
     return values
 
 

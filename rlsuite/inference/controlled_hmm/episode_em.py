@@ -76,8 +76,8 @@ def parameters_of(model: POMDP) -> Parameters:
     mdp = model.mdp
     transition = np.zeros((actions, 2, states, states))
     pair = mdp.pairs()
-    place = (pair % actions, mdp.terminated.astype(np.int64), pair // actions, mdp.next_state)
-    np.add.at(transition, place, mdp.probability)
+    position = (pair % actions, mdp.terminated.astype(np.int64), pair // actions, mdp.next_state)
+    np.add.at(transition, position, mdp.probability)
     return Parameters(mdp.start, transition, model.observation, mdp.expected_reward())
 
 
@@ -107,9 +107,9 @@ def model_of(found: Parameters, like: POMDP, keep_rewards: bool) -> POMDP:
     reward = found.reward.reshape(-1)[pair]
     if keep_rewards and not mdp.reward_per_pair:
         paid, weight = np.zeros(rows.shape), np.zeros(rows.shape)
-        place = (mdp.pairs(), mdp.terminated * states + mdp.next_state)
-        np.add.at(paid, place, mdp.probability * mdp.reward)
-        np.add.at(weight, place, mdp.probability)
+        position = (mdp.pairs(), mdp.terminated * states + mdp.next_state)
+        np.add.at(paid, position, mdp.probability * mdp.reward)
+        np.add.at(weight, position, mdp.probability)
         known = weight[pair, outcome] > 0.0
         reward[known] = paid[pair, outcome][known] / weight[pair, outcome][known]
     indptr = np.zeros(states * actions + 1, dtype=np.int64)

@@ -349,7 +349,7 @@ class ExactEpisode:
         self.states = slice(begin + e, end + e + 1)
         action, ended = record.action[begin:end], record.ended[begin:end]
         observation = record.observation[begin:end]
-        self._place: list[tuple[int, int, int]] = np.column_stack([action, ended, observation]).tolist()
+        self._position: list[tuple[int, int, int]] = np.column_stack([action, ended, observation]).tolist()
         with np.errstate(divide="ignore"):
             self._transition: FloatArray = np.log(model.transition)
             self._seen: FloatArray = np.zeros((self.length + 1, model.start.size))
@@ -399,7 +399,7 @@ class ExactEpisode:
         gamma = np.exp(alpha + beta - total)
         gamma /= gamma.sum(axis=1, keepdims=True)  # 1 up to rounding
         counts.start[:] += gamma[0]
-        for i, (action, ended, observation) in enumerate(self._place):
+        for i, (action, ended, observation) in enumerate(self._position):
             pairs = alpha[i][:, np.newaxis] + self._step(i) + self._seen[i + 1] + beta[i + 1] - total
             counts.transition[action, ended] += np.exp(pairs)
             counts.observation[action, observation] += gamma[i + 1]
@@ -409,5 +409,5 @@ class ExactEpisode:
 
     def _step(self, i: int) -> FloatArray:
         """Return the logarithms of the matrix of a step: (S, S)."""
-        action, ended, _ = self._place[i]
+        action, ended, _ = self._position[i]
         return self._transition[action, ended]

@@ -111,10 +111,10 @@ class Categorical(Emission):
         cumulative = np.cumsum(self.table, axis=1)
         last = self.n_symbols - 1 - np.argmax(self.table[:, ::-1] > 0.0, axis=1)
         drawn = np.empty(len(states), dtype=np.int64)
-        place = rng.random(len(states))
+        draws = rng.random(len(states))
         for k in range(self.n_states):
             of_state = states == k
-            found = cast("IndexArray", cumulative[k].searchsorted(place[of_state] * cumulative[k, -1], side="right"))
+            found = cast("IndexArray", cumulative[k].searchsorted(draws[of_state] * cumulative[k, -1], side="right"))
             drawn[of_state] = np.minimum(found, last[k])  # the product may be rounded up to the sum
         return drawn
 

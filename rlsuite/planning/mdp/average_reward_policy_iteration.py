@@ -125,7 +125,7 @@ def average_reward_policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Avera
     # The residual of the second optimality equation for the actions of the policy: only rounding should remain.
     left_over = bias[acting] + gain[acting] - lookahead.q(bias)[acting, policy[acting]]
     bound = max(float((upper - lower).max()), float(left_over.max(initial=0.0))) * (1.0 + 4.0 * EPS)
-    watch.note(bound)
+    watch.record(bound)
     watch.measure(gain)
     solution = AverageRewardSolution(
         value=bias.copy(),

@@ -86,7 +86,7 @@ def backward_induction(
         on_blocks(greedy_backup, lookahead.blocks, *rows, terminal, ahead, 2.0 * rounding, values[t], policies[t])
         bound = (lookahead.modulus * bound + rounding) * (1.0 + 4.0 * EPS)
         watch.iterations += 1
-        watch.note(bound)
+        watch.record(bound)
     watch.measure(values[0])
     solution = FiniteHorizonSolution(
         value=values[0].copy(),

@@ -138,7 +138,7 @@ def iterative_policy_evaluation(
     q = np.where(chosen, lookahead.q(result)[lookahead.terminal], 0.0)
     result[lookahead.terminal] = (weights[lookahead.terminal] * q).sum(axis=1)
     bound = (_distance(bounds) + chain.rounding(result) + lookahead.rounding(result)) * (1.0 + 4.0 * EPS)
-    watch.note(bound)
+    watch.record(bound)
     watch.measure(result)
     if bound > watch.tol:
         warn_not_converged(
@@ -170,15 +170,15 @@ class Chain:
         states, actions = lookahead.n_states, lookahead.n_actions
         self._blocks = lookahead.blocks
         taken: IndexArray = np.flatnonzero(np.where(lookahead.terminal[:, np.newaxis], 0.0, weights))
-        chance = weights.reshape(-1)[taken]
+        probability = weights.reshape(-1)[taken]
         begin = lookahead.indptr[taken]
         lengths = lookahead.indptr[taken + 1] - begin
         entry: IndexArray = np.repeat(begin - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
         self.successor: SuccessorArray = lookahead.successor[entry].view(np.uint32)
-        self.weight: FloatArray = lookahead.mdp.gamma * lookahead.weight[entry] * np.repeat(chance, lengths)
+        self.weight: FloatArray = lookahead.mdp.gamma * lookahead.weight[entry] * np.repeat(probability, lengths)
         row_lengths = np.bincount(taken // actions, lengths, minlength=states).astype(np.int64)
         self.indptr: PointerArray = np.concatenate([[0], np.cumsum(row_lengths)]).astype(np.uint64)
-        earned = np.bincount(taken // actions, chance * lookahead.reward[taken], minlength=states)
+        earned = np.bincount(taken // actions, probability * lookahead.reward[taken], minlength=states)
         self.reward: FloatArray = earned.astype(np.float64, copy=False)
         self.filled = row_lengths > 0
         going_on: FloatArray = np.zeros(states)

@@ -73,8 +73,8 @@ def prioritized_sweeping(mdp: MDP, *, max_iterations: int = 1_000_000, **limits:
     value = _typical(lookahead)
     residual: FloatArray = np.zeros(mdp.n_states)
     heap: StateArray = np.empty(mdp.n_states, dtype=np.int32)
-    place: StateArray = np.full(mdp.n_states, -1, dtype=np.int32)
-    tables = (*lookahead.rows, lookahead.terminal, value, residual, heap, place)
+    position: StateArray = np.full(mdp.n_states, -1, dtype=np.int32)
+    tables = (*lookahead.rows, lookahead.terminal, value, residual, heap, position)
     allowed = enough(lookahead, watch.tol)
     # A backup also recomputes the residuals of all states that lead to its state.
     chunk = chunk_of_backups(mdp, mdp.n_transitions / mdp.n_states * (1.0 + backwards.state.size / mdp.n_states))
@@ -126,14 +126,14 @@ def _residual(
 
 
 @compiled(in_place=True)
-def _rise(k: int, s: int, residual: FloatArray, heap: StateArray, place: StateArray) -> None:
+def _rise(k: int, s: int, residual: FloatArray, heap: StateArray, position: StateArray) -> None:
     """Put s into place k of the heap or, if its residual is too large for that, nearer to the top."""
     while k > 0 and residual[heap[(k - 1) // 2]] < residual[s]:
         heap[k] = heap[(k - 1) // 2]
-        place[heap[k]] = k
+        position[heap[k]] = k
         k = (k - 1) // 2
     heap[k] = s
-    place[s] = k
+    position[s] = k
 
 
 @compiled(in_place=True)
@@ -149,7 +149,7 @@ def _fill(
     ahead: FloatArray,
     residual: FloatArray,
     heap: StateArray,
-    place: StateArray,
+    position: StateArray,
 ) -> int:
     """Compute all residuals, put the states with more than `enough` into the heap, and return how many there are."""
     waiting = 0
@@ -158,13 +158,13 @@ def _fill(
             continue
         residual[s] = _residual(s, n_actions, indptr, successor, weight, reward, gamma, ahead)
         if residual[s] > enough:
-            _rise(waiting, s, residual, heap, place)
+            _rise(waiting, s, residual, heap, position)
             waiting += 1
     return waiting
 
 
 @compiled(in_place=True)
-def _sink(k: int, s: int, waiting: int, residual: FloatArray, heap: StateArray, place: StateArray) -> None:
+def _sink(k: int, s: int, waiting: int, residual: FloatArray, heap: StateArray, position: StateArray) -> None:
     """Put s into place k of the heap or, if its residual is too small for that, further down."""
     while 2 * k + 1 < waiting:
         child = 2 * k + 1
@@ -173,10 +173,10 @@ def _sink(k: int, s: int, waiting: int, residual: FloatArray, heap: StateArray, 
         if residual[heap[child]] <= residual[s]:
             break
         heap[k] = heap[child]
-        place[heap[k]] = k
+        position[heap[k]] = k
         k = child
     heap[k] = s
-    place[s] = k
+    position[s] = k
 
 
 @compiled(in_place=True)
@@ -197,7 +197,7 @@ def _back_up(
     ahead: FloatArray,
     residual: FloatArray,
     heap: StateArray,
-    place: StateArray,
+    position: StateArray,
 ) -> tuple[int, int]:
     """Back up the top of the heap until its residual is at most `floor`; return how many, and the heap's size."""
     done = 0
@@ -205,21 +205,21 @@ def _back_up(
         done += 1
         s = heap[0]
         waiting -= 1
-        place[s] = -1
+        position[s] = -1
         residual[s] = 0.0
         if waiting > 0:
-            _sink(0, heap[waiting], waiting, residual, heap, place)
+            _sink(0, heap[waiting], waiting, residual, heap, position)
         ahead[s] = backed_up(s, n_actions, indptr, successor, weight, reward, gamma, ahead)
         for i in range(before_indptr[s], before_indptr[s + 1]):
             p = before[i]
             if p == s or terminal[p]:
                 continue
             residual[p] = _residual(p, n_actions, indptr, successor, weight, reward, gamma, ahead)
-            if place[p] >= 0:
+            if position[p] >= 0:
                 # At most one of the two calls moves p.
-                _rise(int(place[p]), p, residual, heap, place)
-                _sink(int(place[p]), p, waiting, residual, heap, place)
+                _rise(int(position[p]), p, residual, heap, position)
+                _sink(int(position[p]), p, waiting, residual, heap, position)
             elif residual[p] > enough:
-                _rise(waiting, p, residual, heap, place)
+                _rise(waiting, p, residual, heap, position)
                 waiting += 1
     return done, waiting

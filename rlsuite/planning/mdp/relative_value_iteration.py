@@ -220,7 +220,7 @@ def _certified(
     changes = on_blocks(greedy_backup, lookahead.blocks, *rows, terminal, value, 2.0 * rounding, backed_up, policy)
     least, greatest = _bounds(changes, rounding, ends)
     bound = (greatest - least) * (1.0 + 4.0 * EPS)
-    watch.note(bound)
+    watch.record(bound)
     watch.between(least, greatest)
     gain = 0.0 if ends else (least + greatest) / 2.0
     # No other value depends on that of a terminal state, so one backup is enough for it.

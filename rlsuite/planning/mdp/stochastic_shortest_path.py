@@ -136,7 +136,7 @@ def stochastic_shortest_path(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
 def _solution(lookahead: Lookahead, found: Certified, watch: Watch) -> Solution:
     if not np.isfinite(found.value).all():
         raise ModelError(f"rewards up to {lookahead.reward_size:g} make values that overflow; scale the rewards down")
-    watch.note(found.error_bound)
+    watch.record(found.error_bound)
     watch.measure(found.value)
     solution = Solution(
         value=found.value,

@@ -17,7 +17,7 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
-from rlsuite.planning.pomdp.solution import AlphaVectorSolution, best_at, worth
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution, best_at, values_at
 
 
 class Acting(Protocol):
@@ -242,7 +242,7 @@ def _actions(policy: BeliefPolicy, beliefs: FloatArray, steps_left: int | None) 
         plan = policy.stages[steps_left] if policy.stages and steps_left is not None else policy
         possible = np.flatnonzero(beliefs.any(axis=0))  # few states of a large model at a time
         vectors, inside = plan.alpha_vectors[:, possible], beliefs[:, possible]
-        values = worth(vectors, inside)
+        values = values_at(vectors, inside)
         lost = values.max(axis=1) == -np.inf
         if lost.any():
             policy.act(beliefs[int(np.argmax(lost))], steps_left)  # raises the error

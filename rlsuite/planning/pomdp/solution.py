@@ -115,7 +115,7 @@ class BeliefSolution(BeliefPlan):
         ParameterError
             If the plan does not contain the belief, or not with that many steps left.
         """
-        t, node = self._place(belief, steps_left)
+        t, node = self._position(belief, steps_left)
         action = int(self.policies[t, node]) if t < self.policies.shape[0] else -1
         if action < 0:
             raise ParameterError(
@@ -125,9 +125,9 @@ class BeliefSolution(BeliefPlan):
 
     def value(self, belief: ArrayLike, steps_left: int | None = None) -> float:
         """Return the optimal value of the remaining steps; arguments and errors as in `act`."""
-        return float(self.values[self._place(belief, steps_left)])
+        return float(self.values[self._position(belief, steps_left)])
 
-    def _place(self, belief: ArrayLike, steps_left: int | None) -> tuple[int, int]:
+    def _position(self, belief: ArrayLike, steps_left: int | None) -> tuple[int, int]:
         """Return the row of the tables and the number of the belief."""
         b = validation.belief(belief, self.beliefs.shape[1])
         distance = np.abs(self.beliefs - b).sum(axis=1)
@@ -196,14 +196,14 @@ class VectorSet(NamedTuple):
         return self
 
 
-def worth(alpha_vectors: FloatArray, beliefs: FloatArray) -> FloatArray:
+def values_at(alpha_vectors: FloatArray, beliefs: FloatArray) -> FloatArray:
     """Return alpha_i . b_k for all vectors (n, S) and beliefs (k, S), as a (k, n) float64 array.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from rlsuite.planning.pomdp.solution import worth
-    >>> worth(np.array([[1.0, -np.inf], [0.0, 2.0]]), np.array([[1.0, 0.0], [0.5, 0.5]])).tolist()
+    >>> from rlsuite.planning.pomdp.solution import values_at
+    >>> values_at(np.array([[1.0, -np.inf], [0.0, 2.0]]), np.array([[1.0, 0.0], [0.5, 0.5]])).tolist()
     [[1.0, 0.0], [-inf, 1.0]]
     """
     if alpha_vectors.min(initial=0.0) > -np.inf:
@@ -214,14 +214,14 @@ def worth(alpha_vectors: FloatArray, beliefs: FloatArray) -> FloatArray:
     return products
 
 
-def worth_at(alpha_vectors: FloatArray, belief: FloatArray) -> FloatArray:
-    """Return alpha_i . b for all vectors (n, S) and one belief (S,), as (n,) float64: `worth` without a large copy.
+def values_at_belief(alpha_vectors: FloatArray, belief: FloatArray) -> FloatArray:
+    """Return alpha_i . b for all vectors (n, S) and one belief (S,), as (n,) float64: `values_at` without a large copy.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from rlsuite.planning.pomdp.solution import worth_at
-    >>> worth_at(np.array([[1.0, -np.inf, 5.0], [0.0, 2.0, 5.0]]), np.array([0.5, 0.5, 0.0])).tolist()
+    >>> from rlsuite.planning.pomdp.solution import values_at_belief
+    >>> values_at_belief(np.array([[1.0, -np.inf, 5.0], [0.0, 2.0, 5.0]]), np.array([0.5, 0.5, 0.0])).tolist()
     [-inf, 1.0]
     """
     possible = np.flatnonzero(belief)
@@ -249,7 +249,7 @@ def first_of_best(values: FloatArray, tie: float) -> IndexArray:
 
 
 def best_at(values: FloatArray, alpha_vectors: FloatArray, beliefs: FloatArray) -> IndexArray:
-    """Return the number of the best vector in each belief (k, S), by their `worth` (k, n): (k,) int64.
+    """Return the number of the best vector in each belief (k, S), by their `values_at` (k, n): (k,) int64.
 
     Of vectors whose values differ by rounding alone it is the first, so that a plan acts alike on every processor.
     """
@@ -355,7 +355,7 @@ class AlphaVectorSolution(BeliefPlan):
 
     def _best(self, vectors: FloatArray, belief: ArrayLike) -> tuple[int, float]:
         b = validation.belief(belief, vectors.shape[1])
-        values = worth_at(vectors, b)
+        values = values_at_belief(vectors, b)
         best = int(np.argmax(values))
         if values[best] == -np.inf:
             raise ParameterError(

@@ -88,18 +88,18 @@ def _free_stay(lookahead: Lookahead, components: EndComponents, clock: Clock) ->
     if not members.size:
         return None
     eta = NEGLIGIBLE * max(lookahead.reward_size, np.finfo(float).tiny)
-    worth: FloatArray = np.zeros(mdp.n_states)
+    value: FloatArray = np.zeros(mdp.n_states)
     action: StateArray = np.full(mdp.n_states, -1, dtype=np.int32)
     rows = (mdp.n_actions, mdp.indptr, mdp.next_state, mdp.probability, lookahead.reward)
     free_stay: Stay | None = None
     limit = max(PATIENCE, min(MOST_SWEEPS, MOST_BACKUPS // members.size))
     for sweep in range(1, limit + 1):
         clock.check()
-        change = _stop_or_stay(members, sweep % 2 == 1, *rows, components.staying, eta, worth, action)
-        if change + 2.0 * lookahead.rounding(worth) < eta:
+        change = _stop_or_stay(members, sweep % 2 == 1, *rows, components.staying, eta, value, action)
+        if change + 2.0 * lookahead.rounding(value) < eta:
             return None
         if sweep & (sweep - 1) == 0:  # after 1, 2, 4, 8 ... sweeps
-            stay = _never_stopping(lookahead, members, worth, action, clock)
+            stay = _never_stopping(lookahead, members, value, action, clock)
             if stay is not None and (stay.mean is None or stay.mean > eta):
                 return stay
             if free_stay is not None and sweep >= PATIENCE:
@@ -108,7 +108,7 @@ def _free_stay(lookahead: Lookahead, components: EndComponents, clock: Clock) ->
                 free_stay = stay
     if free_stay is not None:
         return free_stay
-    state = int(members[np.argmax(worth[members])])
+    state = int(members[np.argmax(value[members])])
     raise ModelError(
         f"gamma=1, and whether the end can be avoided for ever at no cost from state {state} was not decided in "
         f"{limit} sweeps; {ADVICE}"
@@ -116,7 +116,7 @@ def _free_stay(lookahead: Lookahead, components: EndComponents, clock: Clock) ->
 
 
 def _never_stopping(
-    lookahead: Lookahead, members: IndexArray, worth: FloatArray, action: StateArray, clock: Clock
+    lookahead: Lookahead, members: IndexArray, value: FloatArray, action: StateArray, clock: Clock
 ) -> Stay | None:
     """Return the most promising recurrent class of the policy `action`, in which -1 stands for stopping.
 
@@ -136,14 +136,14 @@ def _never_stopping(
     left = begun[begun != of_state[mdp.next_state[used]]]
     recurrent: IndexArray = np.flatnonzero(for_ever & ~np.isin(of_state, left))
     # The class that earns most per step has the largest values by now.
-    best = recurrent[np.argmax(worth[recurrent])]
+    best = recurrent[np.argmax(value[recurrent])]
     of_class: IndexArray = np.flatnonzero(of_state == of_state[best])
     rows = of_class * mdp.n_actions + action[of_class]
     if of_class.size <= LARGEST_SYSTEM:
         return Stay(int(of_class[0]), _mean(lookahead, of_class, rows, clock))
     chain = lookahead.continuation
     # In the average over the class, the values cancel: the least of these differences is at most the mean.
-    least = float((lookahead.reward[rows] + chain[rows] @ worth - worth[of_class]).min())
+    least = float((lookahead.reward[rows] + chain[rows] @ value - value[of_class]).min())
     return Stay(int(of_class[0]), None) if least >= -NEGLIGIBLE * lookahead.reward_size else None
 
 
@@ -176,7 +176,7 @@ def _stop_or_stay(
     reward: FloatArray,
     staying: BoolArray,
     eta: float,
-    worth: FloatArray,
+    value: FloatArray,
     action: StateArray,
 ) -> float:
     """Back up, in place, the value of staying with r + eta or stopping for 0; return the largest change.
@@ -193,11 +193,11 @@ def _stop_or_stay(
                 continue
             follows = 0.0
             for i in range(indptr[row], indptr[row + 1]):
-                follows += weight[i] * worth[successor[i]]
-            value = reward[row] + eta + follows
-            if value > best:
-                best, chosen = value, a
+                follows += weight[i] * value[successor[i]]
+            staying_on = reward[row] + eta + follows
+            if staying_on > best:
+                best, chosen = staying_on, a
         action[s] = chosen
-        change = max(change, abs(float(best) - float(worth[s])))
-        worth[s] = best
+        change = max(change, abs(float(best) - float(value[s])))
+        value[s] = best
     return change

@@ -12,17 +12,19 @@ DENSE, LONG_ROW, CORRIDOR = 400, 60, 400
 def dense(gamma: float, reward: float = 0.0) -> MDP:
     """Every state may lead to every other: one step, and the start is as good as forgotten."""
     rng = np.random.default_rng(0)
-    chance = rng.random((DENSE, 2, DENSE))
-    return MDP.from_arrays(chance / chance.sum(axis=2, keepdims=True), reward + rng.random((DENSE, 2)), gamma=gamma)
+    probability = rng.random((DENSE, 2, DENSE))
+    return MDP.from_arrays(
+        probability / probability.sum(axis=2, keepdims=True), reward + rng.random((DENSE, 2)), gamma=gamma
+    )
 
 
 def drawn_alike(gamma: float) -> MDP:
     """Wherever one is, the next state is drawn in the same way: after one step nothing is left of the start."""
     rng = np.random.default_rng(1)
     some = rng.choice(DENSE, LONG_ROW, replace=False)
-    rows, chance = np.tile(some, 2 * DENSE), np.tile(rng.dirichlet(np.ones(LONG_ROW)), 2 * DENSE)
+    rows, probability = np.tile(some, 2 * DENSE), np.tile(rng.dirichlet(np.ones(LONG_ROW)), 2 * DENSE)
     indptr = np.arange(0, rows.size + 1, LONG_ROW)
-    return MDP.from_rows(indptr, rows, chance, rng.random(2 * DENSE), n_actions=2, gamma=gamma)
+    return MDP.from_rows(indptr, rows, probability, rng.random(2 * DENSE), n_actions=2, gamma=gamma)
 
 
 def corridor(gamma: float, *, first_action_leads_on: bool) -> MDP:

@@ -26,8 +26,8 @@ from rlsuite.planning.pomdp.exact import infinite_horizon
 from rlsuite.planning.pomdp.exact.backprojection import Projection
 from rlsuite.planning.pomdp.exact.pruning import sums_that_matter, that_matter
 from rlsuite.planning.pomdp.point_based import search
-from rlsuite.planning.pomdp.point_based.search import largest_worth
-from rlsuite.planning.pomdp.solution import worth
+from rlsuite.planning.pomdp.point_based.search import largest_values
+from rlsuite.planning.pomdp.solution import values_at
 from rlsuite.planning.watch import Watch
 
 pytestmark = pytest.mark.arithmetic
@@ -55,7 +55,7 @@ def rounded_anew(monkeypatch):
 
     monkeypatch.setattr(Projection, "of", disturbed(Projection.of))
     monkeypatch.setattr(infinite_horizon, "controller_value", disturbed(infinite_horizon.controller_value))
-    monkeypatch.setattr(infinite_horizon, "worth", disturbed(infinite_horizon.worth))
+    monkeypatch.setattr(infinite_horizon, "values_at", disturbed(infinite_horizon.values_at))
     return begin
 
 
@@ -167,18 +167,20 @@ def test_values_of_many_beliefs_are_those_of_each():
     beliefs[beliefs < 0.05] = 0.0
     alpha[1, 2] = alpha[3, 5] = -np.inf
     most = np.full(40, -np.inf)
-    largest_worth(alpha, np.ascontiguousarray(beliefs.T), np.empty(40), most)
-    np.testing.assert_allclose(most, worth(alpha, beliefs).max(axis=1), rtol=1e-14, atol=1e-15)
+    largest_values(alpha, np.ascontiguousarray(beliefs.T), np.empty(40), most)
+    np.testing.assert_allclose(most, values_at(alpha, beliefs).max(axis=1), rtol=1e-14, atol=1e-15)
 
 
 @pytest.mark.parametrize("planner", [perseus, pbvi, sarsop])
 def test_point_based_plans_of_the_tiger(tiger, monkeypatch, planner):
-    own = solution.worth
+    own = solution.values_at
     rng = np.random.default_rng(4)
     plans = [planner(tiger(0.9), tol=1e-3)]
     for module in (solution, search):
         monkeypatch.setattr(
-            module, "worth", lambda *args: (found := own(*args)) * (1.0 + EPS * rng.integers(-2, 3, size=found.shape))
+            module,
+            "values_at",
+            lambda *args: (found := own(*args)) * (1.0 + EPS * rng.integers(-2, 3, size=found.shape)),
         )
     plans += [planner(tiger(0.9), tol=1e-3) for _ in range(RUNS)]
     for plan in plans:

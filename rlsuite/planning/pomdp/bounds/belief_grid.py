@@ -29,7 +29,7 @@ from rlsuite.planning.pomdp.bounds.discretisation import GridMDP, Interpolation,
 from rlsuite.planning.pomdp.bounds.linear_bounds import Bounds, endless_bounds
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
 from rlsuite.planning.pomdp.exact.backprojection import Projection
-from rlsuite.planning.pomdp.solution import SAME, BeliefPlan, first_of_best, worth
+from rlsuite.planning.pomdp.solution import SAME, BeliefPlan, first_of_best, values_at
 from rlsuite.planning.watch import Watch, shares_the_deadline_of
 
 MOST_POINTS = 256
@@ -55,16 +55,16 @@ def lower_bound(
         for _ in range(horizon or 0):
             rounding = projection.pomdp.gamma * rounding + projection.rounding(vectors)
             vectors, _ = projection.at_points(vectors, points)
-        return float(worth(vectors, start).max()) - rounding
+        return float(values_at(vectors, start).max()) - rounding
     if not (legal.all(axis=1) | ~legal.any(axis=1)).all():
         return bounds.at(start[0])[0]
     vectors = bounds.lower
     vectors[:, ~legal.any(axis=1)] = 0.0
-    values = worth(vectors, points).max(axis=1)
+    values = values_at(vectors, points).max(axis=1)
     modulus = projection.lookahead.modulus
     for _ in range(MOST_SWEEPS):
         vectors = np.concatenate([vectors, projection.at_points(vectors, points)[0]])
-        promised = worth(vectors, points)
+        promised = values_at(vectors, points)
         vectors = vectors[np.unique(first_of_best(promised, projection.rounding(vectors)))]
         before, values = values, promised.max(axis=1)
         enough = min(1e-3 * watch.tol, SMALL_CHANGE * float(np.abs(values).max())) * (1.0 - modulus)
@@ -80,7 +80,7 @@ def upper_bound(projection: Projection, bounds: Bounds | None, horizon: int | No
     above = np.zeros((1, projection.pomdp.n_states))
     for _ in range(horizon or 0):
         above = projection.informed(above) + projection.rounding(above)
-    return float(worth(above, projection.pomdp.start[np.newaxis]).max())
+    return float(values_at(above, projection.pomdp.start[np.newaxis]).max())
 
 
 def _steps(projection: Projection, horizon: int | None) -> float:

@@ -25,7 +25,7 @@ from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.operators import Lookahead, best
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
 from rlsuite.planning.pomdp.exact.value_iteration_stages import no_plan
-from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BoundsTrace, worth
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BoundsTrace, values_at
 from rlsuite.planning.watch import Watch
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def informed_sweep(
     weight: FloatArray,
     seen: IndexArray,
     symbol: StateArray,
-    chance: FloatArray,
+    probability: FloatArray,
     reward: FloatArray,
     q: FloatArray,
     sums: FloatArray,
@@ -65,7 +65,7 @@ def informed_sweep(
                 s2 = np.int64(successor[r])
                 ahead = q[s2 * n_actions : (s2 + 1) * n_actions]
                 for o in range(seen[a * n_states + s2], seen[a * n_states + s2 + 1]):
-                    w = weight[r] * chance[o]
+                    w = weight[r] * probability[o]
                     if w == 0.0:  # by underflow; times minus infinity, of an illegal action, it would be NaN
                         continue
                     into = sums[symbol[o] * n_actions : (symbol[o] + 1) * n_actions]
@@ -278,7 +278,7 @@ Kind = TypeVar("Kind", bound=AlphaVectorSolution)
 
 def at_start(model: PreparedModel, vectors: FloatArray) -> float:
     """Return max_i alpha_i . b at the start belief, of vectors (n, S)."""
-    return float(worth(vectors, model.pomdp.start[np.newaxis]).max())
+    return float(values_at(vectors, model.pomdp.start[np.newaxis]).max())
 
 
 def both_bounds(model: PreparedModel, blind: Blind, q: FloatArray) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.pomdp.bounds.initial_bounds import blind_plans, informed_values, seen_values
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
 from rlsuite.planning.pomdp.exact.value_iteration_stages import no_plan
-from rlsuite.planning.pomdp.solution import worth
+from rlsuite.planning.pomdp.solution import values_at
 from rlsuite.planning.watch import Watch
 
 SWEEPS = 100
@@ -43,8 +43,8 @@ class Bounds(NamedTuple):
     def at(self, belief: FloatArray) -> tuple[float, float]:
         """Return the two bounds on the value of a belief (S,)."""
         return (
-            float(worth(self.lower, belief[np.newaxis]).max()),
-            float(worth(self.upper, belief[np.newaxis]).max()),
+            float(values_at(self.lower, belief[np.newaxis]).max()),
+            float(values_at(self.upper, belief[np.newaxis]).max()),
         )
 
 

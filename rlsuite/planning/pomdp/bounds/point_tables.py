@@ -50,7 +50,7 @@ class SparseModel(NamedTuple):
     """(A * S + 1,) int64, what may be observed in s' after a: row a S + s'"""
     symbol: StateArray
     """(m,) int32, z"""
-    chance: FloatArray
+    probability: FloatArray
     """(m,) float64, Pr(z | a, s')"""
 
 
@@ -193,9 +193,9 @@ class Tables(NamedTuple):
     """(n_successors + 1,) int64, what may be observed in each successor"""
     symbol: StateArray
     """(m,) int32, an observation"""
-    place: StateArray
+    position: StateArray
     """(m,) int32, the number of the successor in the region that the observation leads to"""
-    chance: FloatArray
+    probability: FloatArray
     """(m,) float64, Pr(z | a, s')"""
     child: StateArray
     """(K * A * Z,) int32, the region after an observation, -1 if it is impossible"""
@@ -288,8 +288,8 @@ def tables(model: PreparedModel, informed: FloatArray) -> Tables:
     sizes = np.array([members.size for members in regions.members])
     first = _pointers(sizes)
     everywhere = np.concatenate(regions.members)
-    place: StateArray = np.full((sizes.size, states), -1, dtype=np.int32)
-    place[np.repeat(np.arange(sizes.size), sizes), everywhere] = np.arange(everywhere.size) - np.repeat(
+    position: StateArray = np.full((sizes.size, states), -1, dtype=np.int32)
+    position[np.repeat(np.arange(sizes.size), sizes), everywhere] = np.arange(everywhere.size) - np.repeat(
         first[:-1], sizes
     )
     # One row per region, action and state, in this order; and the pair (region, action) of each row.
@@ -322,8 +322,8 @@ def tables(model: PreparedModel, informed: FloatArray) -> Tables:
         successors=successors,
         seen=_pointers(counts),
         symbol=symbol.astype(np.int32),
-        place=place[child[pair, symbol], after],
-        chance=sparse.chance[observed],
+        position=position[child[pair, symbol], after],
+        probability=sparse.probability[observed],
         child=child.reshape(-1).astype(np.int32),
     )
 

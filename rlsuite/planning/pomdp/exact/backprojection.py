@@ -18,7 +18,7 @@ import numpy as np
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.operators import EPS, Lookahead
-from rlsuite.planning.pomdp.solution import first_of_best, worth
+from rlsuite.planning.pomdp.solution import first_of_best, values_at
 
 
 class Projection:
@@ -78,8 +78,8 @@ class Projection:
             sums = np.tile(self.reward[a], (beliefs.shape[0], 1))
             for z in self.moves[a]:
                 earlier = self.of(vectors, a, z)
-                sums += earlier[first_of_best(worth(earlier, beliefs), tie)]
-            value = own_worth(sums, beliefs)
+                sums += earlier[first_of_best(values_at(earlier, beliefs), tie)]
+            value = own_values(sums, beliefs)
             better = value > most + tie
             best[better], actions[better], most[better] = sums[better], a, value[better]
         return best, actions
@@ -111,16 +111,16 @@ def _moves(step: Any, seen: Any) -> dict[int, Any]:
     # rows of a model sum to 1 only within a tolerance; a contraction by gamma needs normalised rows
     columns.data = columns.data / np.asarray(seen.sum(axis=1)).reshape(-1)[columns.indices]
     for z in range(columns.shape[1]):
-        chance = columns[:, [z]].toarray().reshape(-1)
+        probability = columns[:, [z]].toarray().reshape(-1)
         moves = step.copy()
-        moves.data *= chance[moves.indices]
+        moves.data *= probability[moves.indices]
         moves.eliminate_zeros()
         if moves.nnz:
             found[z] = moves
     return found
 
 
-def own_worth(vectors: FloatArray, beliefs: FloatArray) -> FloatArray:
+def own_values(vectors: FloatArray, beliefs: FloatArray) -> FloatArray:
     """Return alpha_k . b_k for each of k vectors and its own belief: (k,) float64."""
     return np.where(beliefs > 0.0, beliefs * np.where(beliefs > 0.0, vectors, 0.0), 0.0).sum(axis=1)
 

@@ -15,7 +15,7 @@ from rlsuite.planning.limits import Limits
 from rlsuite.planning.pomdp.exact.backprojection import Projection
 from rlsuite.planning.pomdp.exact.infinite_horizon import solve_endless
 from rlsuite.planning.pomdp.exact.value_iteration_stages import CrossSum, Stage, next_stage, no_plan
-from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BoundsTrace, VectorSet, worth
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BoundsTrace, VectorSet, values_at
 from rlsuite.planning.watch import Watch
 
 FINEST = 1e-9
@@ -179,8 +179,8 @@ class _Plans:
 
     def bounds(self) -> tuple[float, float]:
         """Return the bounds at the start belief."""
-        lower = float(worth(self.vectors, self.start).max())
-        upper = lower if self.above is None else float(worth(self.above, self.start).max())
+        lower = float(values_at(self.vectors, self.start).max())
+        upper = lower if self.above is None else float(values_at(self.above, self.start).max())
         if lower == -np.inf:
             raise no_plan(self.start[0])
         return lower - self._rounding, upper + self._loss

@@ -35,7 +35,7 @@ from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
 from rlsuite.planning.pomdp.exact.backprojection import Projection
 from rlsuite.planning.pomdp.exact.pruning import different, max_regret, that_matter
 from rlsuite.planning.pomdp.exact.value_iteration_stages import CrossSum, Stage, next_stage, no_plan
-from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BoundsTrace, VectorSet, first_of_best, worth
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BoundsTrace, VectorSet, first_of_best, values_at
 from rlsuite.planning.watch import Watch
 
 MOST_UNKNOWNS = 5_000
@@ -203,7 +203,7 @@ def _bounded(projection: Projection, vectors: FloatArray, stage: Stage, everywhe
     modulus = projection.lookahead.modulus
     factor = modulus / (1.0 - modulus)
     now = stage.plans.alpha_vectors
-    value = float(worth(now, start).max())
+    value = float(values_at(now, start).max())
     if value == -np.inf:
         raise no_plan(start[0])
     rounding = projection.rounding(vectors) / (1.0 - modulus)
@@ -217,7 +217,7 @@ def _bounded(projection: Projection, vectors: FloatArray, stage: Stage, everywhe
         return _Found(value - shift, upper, lowered)
     if plans.alpha_vectors.size <= MOST_UNKNOWNS:
         own = controller_value(projection, plans.actions, plans.successors)
-        guaranteed = float(worth(own, start).max())
+        guaranteed = float(values_at(own, start).max())
         if guaranteed >= value - 2.0 * rounding:  # `controller_value` has subtracted one rounding error already
             return _Found(guaranteed, upper, plans._replace(alpha_vectors=own))
     return _Found(value - rounding, upper, plans)

@@ -119,7 +119,7 @@ def _feasible(basis: Basis, zero: float) -> bool:
     for p in range(1, basis.size[0] + 1):
         least = min(least, basis.x[p] / TOLERANCE)
     for s in range(basis.sigma.size):
-        if basis.place[s] < 0:
+        if basis.position[s] < 0:
             least = min(least, basis.sigma[s] / zero)
     return least >= -1.0
 
@@ -135,12 +135,12 @@ def _best_of_set(basis: Basis, retained: FloatArray, n_retained: int) -> tuple[i
     for k in range(n_retained):
         values[k] = 0.0
     for r in range(1, basis.size[0] + 1):
-        chance, s = basis.inverse[0, r], basis.state[r]
-        if chance > 0.0:
-            total += chance
-            own += chance * basis.target[s]
+        probability, s = basis.inverse[0, r], basis.state[r]
+        if probability > 0.0:
+            total += probability
+            own += probability * basis.target[s]
             for k in range(n_retained):
-                values[k] += chance * retained[s, k]
+                values[k] += probability * retained[s, k]
     for k in range(n_retained):
         if values[k] > values[best] + ALIKE:
             best = k

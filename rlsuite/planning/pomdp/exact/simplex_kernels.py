@@ -34,7 +34,7 @@ class Basis(NamedTuple):
     """(c,): which lambda has this number in the core; 0 has none"""
     state: IndexArray
     """(c,): which state has"""
-    place: IndexArray
+    position: IndexArray
     """(S,): the number of a state in the core, or -1 where sigma_s is in the basis"""
     inverse: FloatArray
     """(c, c): of the core"""
@@ -62,10 +62,10 @@ class Basis(NamedTuple):
         """Return memory for a set of at most `n_vectors`; `n_values` is no smaller."""
         c = min(n_states, n_vectors) + 1
         size: IndexArray = np.zeros(2, dtype=np.int64)
-        weight, state, place = (np.full(n, -1, dtype=np.int64) for n in (c, c, n_states))
+        weight, state, position = (np.full(n, -1, dtype=np.int64) for n in (c, c, n_states))
         square, core, states = (c, c), (c,), (n_states,)
         return cls(
-            size, weight, state, place, np.empty(square), np.empty(square), np.empty(core), np.empty(states),
+            size, weight, state, position, np.empty(square), np.empty(square), np.empty(core), np.empty(states),
             np.empty(core), np.empty(states), np.empty(core), np.empty(states), np.empty(states), np.empty(n_values),
         )  # fmt: skip
 
@@ -91,10 +91,10 @@ def begin(basis: Basis, retained: FloatArray, n_retained: int) -> None:
     # the basis. The core is ((0, 1), (1, w(top))), and its inverse ((-w(top), 1), (1, 0)).
     basis.x[0], basis.x[1] = target[top] - retained[top, cover], 1.0
     for s in range(target.size):
-        basis.place[s] = -1
+        basis.position[s] = -1
         basis.sigma[s] = basis.x[0] - (target[s] - retained[s, cover])
     basis.size[0] = 1
-    basis.weight[1], basis.state[1], basis.place[top] = cover, top, 1
+    basis.weight[1], basis.state[1], basis.position[top] = cover, top, 1
     basis.inverse[0, 0], basis.inverse[0, 1] = -retained[top, cover], 1.0
     basis.inverse[1, 0], basis.inverse[1, 1] = 1.0, 0.0
 
@@ -108,7 +108,7 @@ def locate(basis: Basis, retained: FloatArray) -> None:
         for r in range(1, a + 1):
             x[p] += inverse[p, r] * basis.target[basis.state[r]]
     for s in range(basis.sigma.size):
-        if basis.place[s] < 0:
+        if basis.position[s] < 0:
             total = x[0]
             for p in range(1, a + 1):
                 total += x[p] * retained[s, basis.weight[p]]
@@ -180,7 +180,7 @@ def leaving(basis: Basis, retained: FloatArray, entering: int) -> int:
     # the column that enters, times the inverse: how fast theta and the weights fall
     for p in range(a + 1):
         if entering < 0:
-            falls[p] = -inverse[p, basis.place[-1 - entering]]
+            falls[p] = -inverse[p, basis.position[-1 - entering]]
         else:
             falls[p] = inverse[p, 0]
             for r in range(1, a + 1):
@@ -193,7 +193,7 @@ def leaving(basis: Basis, retained: FloatArray, entering: int) -> int:
             if now < ratio - TIE or (now <= ratio + TIE and falls[p] > steepest + ALIKE):
                 first, steepest, ratio = p, falls[p], min(now, ratio)
     for s in range(basis.sigma.size):
-        if basis.place[s] >= 0:
+        if basis.position[s] >= 0:
             continue
         # sigma_s = theta + lambda w(s) - v(s), so its fall follows from theirs
         fall = falls[0]
@@ -232,14 +232,14 @@ def exchange(basis: Basis, retained: FloatArray, entering: int, first: int) -> N
             for c in range(a + 1):
                 row[c] += value * inverse[p, c]
         if entering < 0:
-            row[basis.place[other]] -= 1.0 / pivot
+            row[basis.position[other]] -= 1.0 / pivot
     # The entering variable rises from 0 to `step`; each basic variable falls by `step` times its rate.
     for p in range(a + 1):
         basis.x[p] -= step * falls[p]
         for c in range(a + 1):
             inverse[p, c] -= falls[p] * row[c]
     for s in range(basis.sigma.size):
-        if basis.place[s] < 0:
+        if basis.position[s] < 0:
             basis.sigma[s] -= step * basis.sigma_falls[s]
 
     if entering >= 0 and first > 0:  # one weight replaces another
@@ -253,9 +253,9 @@ def exchange(basis: Basis, retained: FloatArray, entering: int, first: int) -> N
         inverse[a + 1, a + 1] = -1.0 / pivot
         basis.size[0] = a + 1
         basis.weight[a + 1], basis.x[a + 1] = entering, step
-        basis.state[a + 1], basis.place[state] = state, a + 1
+        basis.state[a + 1], basis.position[state] = state, a + 1
     elif first > 0:  # it loses the state whose sigma enters; the last weight and the last state close the gaps
-        r = basis.place[other]
+        r = basis.position[other]
         for c in range(a + 1):
             inverse[first, c] = inverse[a, c]
         for p in range(a):
@@ -263,9 +263,9 @@ def exchange(basis: Basis, retained: FloatArray, entering: int, first: int) -> N
         basis.size[0] = a - 1
         basis.weight[first], basis.x[first] = basis.weight[a], basis.x[a]
         basis.state[r] = basis.state[a]
-        basis.place[basis.state[r]] = r
-        basis.place[other], basis.sigma[other] = -1, step
+        basis.position[basis.state[r]] = r
+        basis.position[other], basis.sigma[other] = -1, step
     else:  # one state takes the place of another
-        r = basis.place[other]
-        basis.state[r], basis.place[state] = state, r
-        basis.place[other], basis.sigma[other] = -1, step
+        r = basis.position[other]
+        basis.state[r], basis.position[state] = state, r
+        basis.position[other], basis.sigma[other] = -1, step

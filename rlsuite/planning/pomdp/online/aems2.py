@@ -281,7 +281,7 @@ def _tables(model: PreparedModel, bounds: Bounds) -> bound_tree.BeliefModel:
         weight=sparse.weight,
         seen=sparse.seen,
         symbol=sparse.symbol,
-        chance=sparse.chance,
+        probability=sparse.probability,
         lower=np.ascontiguousarray(bounds.lower.T),
         upper=np.ascontiguousarray(bounds.upper.T),
     )

@@ -51,7 +51,7 @@ class BeliefModel(NamedTuple):
     """(A * S + 1,) int64"""
     symbol: StateArray
     """(M,) int32, z"""
-    chance: FloatArray
+    probability: FloatArray
     """(M,) float64, Pr(z | a, s')"""
     lower: FloatArray
     """(S, n) float64: max_i lower_i . b is a lower bound"""
@@ -86,7 +86,7 @@ class BoundTree(NamedTuple):
     """(n,) float64"""
     upper: FloatArray
     """(n,) float64"""
-    chance: FloatArray
+    probability: FloatArray
     """(n,) float64, Pr(z | b, a) of the parent"""
     parent: IndexArray
     """(n,) int64, pair of the parent"""
@@ -127,7 +127,7 @@ class Scratch(NamedTuple):
     """(Z,) float64"""
     number: StateArray
     """(Z,) int32"""
-    place: IndexArray
+    position: IndexArray
     """(Z,) int64"""
     symbols: StateArray
     """(Z,) int32"""
@@ -184,7 +184,7 @@ def _followed(tree: BoundTree, model: BeliefModel, node: int, a: int, pair: int,
     for i in range(n_touched):
         row = a * model.n_states + scratch.touched[i]
         for k in range(model.seen[row], model.seen[row + 1]):
-            z, joint = model.symbol[k], scratch.ahead[scratch.touched[i]] * model.chance[k]
+            z, joint = model.symbol[k], scratch.ahead[scratch.touched[i]] * model.probability[k]
             if joint == 0.0:
                 continue
             if scratch.number[z] == 0:
@@ -200,19 +200,19 @@ def _followed(tree: BoundTree, model: BeliefModel, node: int, a: int, pair: int,
         for i in range(n_symbols):
             z, child = scratch.symbols[i], made + i
             tree.first[child], tree.size[child] = entry, scratch.number[z]
-            tree.parent[child], tree.chance[child] = pair, scratch.total[z]
-            scratch.place[z] = entry
+            tree.parent[child], tree.probability[child] = pair, scratch.total[z]
+            scratch.position[z] = entry
             entry += int(scratch.number[z])
         # Bayes' rule, entry by entry, into the place of each child.
         for i in range(n_touched):
             s = scratch.touched[i]
             row = a * model.n_states + s
             for k in range(model.seen[row], model.seen[row + 1]):
-                z, joint = model.symbol[k], scratch.ahead[s] * model.chance[k]
+                z, joint = model.symbol[k], scratch.ahead[s] * model.probability[k]
                 if joint > 0.0:
-                    tree.state[scratch.place[z]] = s
-                    tree.weight[scratch.place[z]] = joint / scratch.total[z]
-                    scratch.place[z] += 1
+                    tree.state[scratch.position[z]] = s
+                    tree.weight[scratch.position[z]] = joint / scratch.total[z]
+                    scratch.position[z] += 1
         tree.reward[pair], tree.child[pair], tree.children[pair] = reward, made, n_symbols
         tree.used[0].n_nodes, tree.used[0].n_entries = made + n_symbols, entry
     # The scratch arrays are cleared for the next call, whether there was room or not.
@@ -229,8 +229,8 @@ def _weigh(tree: BoundTree, gamma: float, pair: int) -> None:
     """Compute L(b, a) and U(b, a) from the children."""
     lower = upper = tree.reward[pair]
     for child in range(tree.child[pair], tree.child[pair] + tree.children[pair]):
-        lower += gamma * tree.chance[child] * tree.lower[child]
-        upper += gamma * tree.chance[child] * tree.upper[child]
+        lower += gamma * tree.probability[child] * tree.lower[child]
+        upper += gamma * tree.probability[child] * tree.upper[child]
     tree.pair_lower[pair], tree.pair_upper[pair] = lower, upper
 
 
@@ -278,7 +278,7 @@ def _back_up(tree: BoundTree, model: BeliefModel, node: int) -> None:
         tree.best[node], tree.score[node] = node, 0.0
         pair = first + chosen
         for child in range(tree.child[pair], tree.child[pair] + tree.children[pair]):
-            score = model.gamma * tree.chance[child] * tree.score[child]
+            score = model.gamma * tree.probability[child] * tree.score[child]
             if score > tree.score[node]:
                 tree.best[node], tree.score[node] = tree.best[child], score
         if node == 0:
@@ -324,7 +324,7 @@ def search(
 
 
 SLOTS_AT_FIRST = 1 << 14
-NODE_ARRAYS = ("first", "size", "lower", "upper", "chance", "parent", "slot", "best", "score")
+NODE_ARRAYS = ("first", "size", "lower", "upper", "probability", "parent", "slot", "best", "score")
 SLOT_ARRAYS = ("node", "reward", "child", "children", "pair_lower", "pair_upper")
 ENTRY_ARRAYS = ("state", "weight")
 
@@ -337,7 +337,7 @@ def new_scratch(pomdp: POMDP, vectors: int) -> Scratch:
         touched=np.zeros(states, dtype=np.int32),
         total=np.zeros(symbols),
         number=np.zeros(symbols, dtype=np.int32),
-        place=np.zeros(symbols, dtype=np.int64),
+        position=np.zeros(symbols, dtype=np.int64),
         symbols=np.zeros(symbols, dtype=np.int32),
         sums=np.zeros(max(vectors, pomdp.n_actions)),
     )
@@ -351,7 +351,7 @@ def new_tree(actions: int, support: int) -> BoundTree:
         size=np.zeros(nodes, dtype=np.int32),
         lower=np.zeros(nodes),
         upper=np.zeros(nodes),
-        chance=np.zeros(nodes),
+        probability=np.zeros(nodes),
         parent=np.zeros(nodes, dtype=np.int64),
         slot=np.zeros(nodes, dtype=np.int32),
         best=np.zeros(nodes, dtype=np.int32),

@@ -23,7 +23,7 @@ from rlsuite.planning.pomdp.bounds.linear_bounds import Bounds, bounds_with_hori
 from rlsuite.planning.pomdp.online import history_tree
 from rlsuite.planning.pomdp.online.history_tree import FREE, Path, SearchParameters, Tree, random_state, simulator
 from rlsuite.planning.pomdp.online.online import Decision, OnlinePlan, Preparation, legal_actions, time_to_move
-from rlsuite.planning.pomdp.solution import best_at, worth
+from rlsuite.planning.pomdp.solution import best_at, values_at
 from rlsuite.planning.watch import Watch
 
 NEGLIGIBLE = 0.01
@@ -173,8 +173,8 @@ def pomcp(
 
 def _depth(gamma: float, horizon: int | None, depth: int | None) -> int:
     if depth is not None:
-        told = whole_number("depth", depth)
-        return told if horizon is None else min(told, horizon)
+        most = whole_number("depth", depth)
+        return most if horizon is None else min(most, horizon)
     if horizon is not None:
         return horizon
     if gamma == 0.0:
@@ -196,7 +196,7 @@ def _leaf(pomdp: POMDP, leaf: str | ArrayLike | None, horizon: int | None, bound
         return np.where(np.isfinite(values), values, 0.0)
     if name == "blind":
         start = pomdp.start[np.newaxis]
-        best: FloatArray = bounds.lower[best_at(worth(bounds.lower, start), bounds.lower, start)[0]]
+        best: FloatArray = bounds.lower[best_at(values_at(bounds.lower, start), bounds.lower, start)[0]]
         # In states where that plan comes to an illegal action, take the best value of the others.
         return np.where(np.isfinite(best), best, bounds.lower.max(axis=0))
     try:
@@ -210,7 +210,7 @@ def _leaf(pomdp: POMDP, leaf: str | ArrayLike | None, horizon: int | None, bound
 SIMULATIONS_BY_DEFAULT = 10_000
 CAUTIOUS, OPTIMISTIC = 1.0, 0.25
 """c by default, in ranges of the mean rewards: leaves whose values are too high are explored anyway."""
-ROOM_AT_FIRST = 1 << 17
+FIRST_CAPACITY = 1 << 17
 """Nodes for which there is room at first; unused memory costs almost nothing."""
 
 
@@ -291,8 +291,8 @@ class MonteCarloSearch:
     def __init__(self, planner: MonteCarloPlanner) -> None:
         self.planner = planner
         self.random = planner.random.copy()  # so that a search depends neither on others nor on threads
-        room = min(planner.max_nodes, 1 + (planner.simulations or ROOM_AT_FIRST), ROOM_AT_FIRST)
-        self.tree: Tree = history_tree.new_tree(room, planner.pomdp.n_actions)
+        capacity = min(planner.max_nodes, 1 + (planner.simulations or FIRST_CAPACITY), FIRST_CAPACITY)
+        self.tree: Tree = history_tree.new_tree(capacity, planner.pomdp.n_actions)
         depth = planner.parameters.depth
         self.path = Path(np.zeros(depth, dtype=np.int64), np.zeros(depth))
 
@@ -348,12 +348,12 @@ class MonteCarloSearch:
         """Run simulations, and give the tree more room when it is full; return how many were done."""
         planner, done, grows = self.planner, 0, True
         while done < wanted:
-            room = self.tree.visits.size
-            full = int(self.tree.used[0].n_nodes) == room
+            capacity = self.tree.visits.size
+            full = int(self.tree.used[0].n_nodes) == capacity
             if full and grows:
-                grows = room < planner.max_nodes and time_to_move(2 * sum(one.nbytes for one in self.tree), watch)
+                grows = capacity < planner.max_nodes and time_to_move(2 * sum(one.nbytes for one in self.tree), watch)
                 if grows:
-                    more = min(2 * room, planner.max_nodes)
+                    more = min(2 * capacity, planner.max_nodes)
                     self.tree, full = history_tree.grown(self.tree, more, planner.pomdp.n_actions), False
             done += history_tree.simulate(
                 planner.simulator,

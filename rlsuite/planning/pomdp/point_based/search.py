@@ -16,7 +16,7 @@ from rlsuite.planning.pomdp.point_based.search_memory import (
     grow_points,
     grow_vectors,
 )
-from rlsuite.planning.pomdp.solution import best_at, worth
+from rlsuite.planning.pomdp.solution import best_at, values_at
 from rlsuite.planning.vectors import vector
 from rlsuite.planning.watch import Watch
 
@@ -32,7 +32,7 @@ GROWTH = 1.5
 COPIED = 2e9
 """Bytes that are copied in a second, about."""
 
-WORTH_A_POINT = 1e-3
+LEAST_SHARE = 1e-3
 """The least change of an upper bound that is propagated to other beliefs, relative to the gap at the start."""
 
 
@@ -88,17 +88,17 @@ class Search:
         v.used[:] = len(vectors)
         for k in range(v.used.size):
             own = vectors[:, t.states[t.first[k] : t.first[k + 1]]]
-            block = slice(v.begin[k], v.begin[k] + own.shape[1] * v.room[k])
+            block = slice(v.begin[k], v.begin[k] + own.shape[1] * v.capacity[k])
             v.exact[block][: own.size] = own.reshape(-1)
             v.quick[block].reshape(own.shape[1], -1)[:, : len(own)] = own.T
             v.action[v.begin_action[k] : v.begin_action[k] + len(own)] = vector_actions
         now = self.pools.control[0]
         now.discount = 1.0
-        now.turn_deep, now.turn_shallow, now.worth_a_point = TURN_DEEP, TURN_SHALLOW, WORTH_A_POINT
+        now.turn_deep, now.turn_shallow, now.least_share = TURN_DEEP, TURN_SHALLOW, LEAST_SHARE
         now.wanted_gap = wanted_gap
         self.add(0, start[t.states[t.first[0] : t.first[1]]])
         now.target_gap = now.turn_shallow * (self.upper - self.lower)
-        now.least_change = now.worth_a_point * (self.upper - self.lower)
+        now.least_change = now.least_share * (self.upper - self.lower)
 
     @property
     def lower(self) -> float:
@@ -135,16 +135,16 @@ class Search:
         t = self.t
         self.pools = grow_beliefs(t, self.pools)
         beliefs, bounds, actions, _, v, _, scratch, control = self.pools
-        places = np.flatnonzero(belief)
-        scratch.states[: places.size] = places
-        scratch.weights[: places.size] = belief[places]
-        total = float(belief[places].sum())
+        positions = np.flatnonzero(belief)
+        scratch.states[: positions.size] = positions
+        scratch.weights[: positions.size] = belief[positions]
+        total = float(belief[positions].sum())
         # The plain Python function, since numba compiles it only within the search; its hash overflows on purpose.
         with np.errstate(over="ignore"):
-            n = belief_number.function(k, 0, places.size, total, t, beliefs, bounds, actions, scratch, control)
+            n = belief_number.function(k, 0, positions.size, total, t, beliefs, bounds, actions, scratch, control)
         size = int(t.first[k + 1] - t.first[k])
         held = v.exact[v.begin[k] : v.begin[k] + v.used[k] * size].reshape(-1, size)
-        values = (held[:, places] * (belief[places] / total)).sum(axis=1)
+        values = (held[:, positions] * (belief[positions] / total)).sum(axis=1)
         bounds.best[n], bounds.lower[n], bounds.compared[n] = values.argmax(), values.max(), v.used[k]
         return n
 
@@ -176,7 +176,7 @@ class Search:
         while True:
             pools = self.pools
             code = kernel.search(self.t, *pools, nodes, work)
-            if code in kernel.WANTS_ROOM:
+            if code in kernel.POOL_FULL:
                 n_bytes = pools.n_bytes
                 if GROWTH * n_bytes > self._max_bytes:
                     self.full = True
@@ -187,9 +187,9 @@ class Search:
             if code == kernel.GRAPH_FULL:
                 self.pools = grow_beliefs(self.t, pools)
             elif code == kernel.VECTORS_FULL:
-                self.pools = grow_vectors(self.t, pools, int(now.wants_room))
+                self.pools = grow_vectors(self.t, pools, int(now.full_region))
             elif code == kernel.POINTS_FULL:
-                self.pools = grow_points(pools, int(now.wants_room))
+                self.pools = grow_points(pools, int(now.full_region))
             elif code == kernel.STUCK:
                 n = int(nodes[now.depth] if nodes.size else pools.scratch.path[now.depth])
                 raise ModelError(
@@ -247,7 +247,7 @@ def edges_of(search: Search, node: int, action: int) -> tuple[IndexArray, FloatA
         follow(node, action, t, beliefs, bounds, actions, edges, scratch, control)
     actions, edges = search.pools.actions, search.pools.edges
     inside = slice(int(actions.edge[pair]), int(actions.edge[pair]) + int(actions.size[pair]))
-    return edges.child[inside].astype(np.int64), edges.chance[inside]
+    return edges.child[inside].astype(np.int64), edges.probability[inside]
 
 
 def legal_actions(search: Search, node: int) -> IndexArray:
@@ -270,8 +270,8 @@ def random_walk(search: Search, wanted: int, rng: np.random.Generator, watch: Wa
         if step % EPISODE == 0 or legal.size == 0:
             node = 0
             continue
-        children, chances = edges_of(search, node, int(legal[rng.integers(0, legal.size)]))
-        drawn = int(np.searchsorted(np.cumsum(chances), rng.random(), side="right"))
+        children, probabilities = edges_of(search, node, int(legal[rng.integers(0, legal.size)]))
+        drawn = int(np.searchsorted(np.cumsum(probabilities), rng.random(), side="right"))
         node = int(children[drawn]) if drawn < children.size else 0  # otherwise the episode has ended
         latest = latest if node in found else step
         found[node] = None
@@ -288,7 +288,7 @@ def random_walk(search: Search, wanted: int, rng: np.random.Generator, watch: Wa
 
 
 @compiled(in_place=True)
-def largest_worth(vectors: FloatArray, columns: FloatArray, products: FloatArray, most: FloatArray) -> None:
+def largest_values(vectors: FloatArray, columns: FloatArray, products: FloatArray, most: FloatArray) -> None:
     """Raise `most` (n,) to max_i alpha_i . b of each belief, for vectors (k, S) and beliefs as `columns` (S, n).
 
     Whether a belief has become better decides what is done next, so the sums are formed state by state, in the same
@@ -336,7 +336,7 @@ class BeliefSet:
             new = v.exact[begin + since[k] * size : begin + v.used[k] * size].reshape(-1, size)
             if new.size:
                 most = np.full_like(table[0], -np.inf)
-                largest_worth(new, table, np.empty_like(most), most)
+                largest_values(new, table, np.empty_like(most), most)
                 value[inside] = most
         return value
 
@@ -344,7 +344,7 @@ class BeliefSet:
 SMALL = 1 << 16
 """Entries up to which equal vectors of a set are looked for."""
 
-WORTH_COMPARING = 1e7
+MOST_PRODUCTS = 1e7
 """Operations up to which all vectors are compared in all beliefs before some are left out."""
 
 
@@ -394,13 +394,13 @@ def _best_at_beliefs(search: Search) -> tuple[IndexArray, IndexArray]:
     regions, chosen = beliefs.region[:n].astype(np.int64), bounds.best[:n].astype(np.int64)
     sizes = np.diff(t.first)
     counts = np.bincount(regions, minlength=sizes.size)
-    if float((counts * v.used * sizes).sum()) > WORTH_COMPARING:
+    if float((counts * v.used * sizes).sum()) > MOST_PRODUCTS:
         return regions, chosen
     for k in np.flatnonzero(counts):
         inside = np.flatnonzero(regions == k)
         held = v.exact[v.begin[k] : v.begin[k] + v.used[k] * sizes[k]].reshape(-1, sizes[k])
         at = dense(search, inside)
-        values = worth(held, at)
+        values = values_at(held, at)
         best = best_at(values, held, at)
         rows = np.arange(inside.size)
         most = values[rows, best]  # minus infinity where no plan is known to be legal

@@ -40,7 +40,7 @@ def belief_number(
     k: int,
     at: int,
     end: int,
-    chance: float,
+    probability: float,
     t: Tables,
     beliefs: Beliefs,
     bounds: Bounds,
@@ -56,7 +56,7 @@ def belief_number(
     # choose the slot.
     key = np.int64(k) + 1
     for i in range(at, end):
-        s.weights[i] /= chance
+        s.weights[i] /= probability
         key = (key ^ np.int64(s.states[i])) * 0x9E3779B97F4A7C1
         key = (key ^ (key >> 29)) + np.int64(s.weights[i] * HASH_RESOLUTION + 0.5)
     key = key * 0x2545F4914F6CDD1
@@ -155,14 +155,14 @@ def follow(
     for j in range(n_after):
         if s.ahead[j] > 0.0:
             for o in range(t.seen[begin + j], t.seen[begin + j + 1]):
-                z, joint = t.symbol[o], s.ahead[j] * t.chance[o]
+                z, joint = t.symbol[o], s.ahead[j] * t.probability[o]
                 if joint == 0.0:
                     continue
                 if s.counts[z] == 0:
                     s.symbols[n_symbols] = z
                     n_symbols += 1
                 s.counts[z] += 1
-                s.chances[z] += joint
+                s.probabilities[z] += joint
     total = 0
     for q in range(n_symbols):
         z = s.symbols[q]
@@ -172,10 +172,10 @@ def follow(
     for j in range(n_after):
         if s.ahead[j] > 0.0:
             for o in range(t.seen[begin + j], t.seen[begin + j + 1]):
-                z, joint = t.symbol[o], s.ahead[j] * t.chance[o]
+                z, joint = t.symbol[o], s.ahead[j] * t.probability[o]
                 if joint > 0.0:
                     at = s.counts[z]
-                    s.states[at] = t.place[o]
+                    s.states[at] = t.position[o]
                     s.weights[at] = joint
                     s.counts[z] = at + 1
     # The entries of one observation now lie side by side, and `counts` holds where they end.
@@ -186,14 +186,14 @@ def follow(
     at = int(np.int64(0))  # numba gives a literal 0 another type, and would compile `belief_number` twice
     for q in range(n_symbols):
         z = s.symbols[q]
-        end, chance = int(s.counts[z]), float(s.chances[z])
+        end, probability = int(s.counts[z]), float(s.probabilities[z])
         s.counts[z] = 0
-        s.chances[z] = 0.0
+        s.probabilities[z] = 0.0
         edges.child[edge] = belief_number(
-            int(t.child[pair * t.n_observations + z]), at, end, chance, t, beliefs, bounds, actions, s, control
+            int(t.child[pair * t.n_observations + z]), at, end, probability, t, beliefs, bounds, actions, s, control
         )
         edges.symbol[edge] = z
-        edges.chance[edge] = chance
+        edges.probability[edge] = probability
         edge += 1
         at = end
     actions.size[number] = edge - now.n_edges
@@ -215,7 +215,7 @@ def raise_lower(
     """
     k = beliefs.region[n]
     begin, end = bounds.compared[n], v.used[k]
-    room, base = v.room[k], v.begin[k]
+    capacity, base = v.capacity[k], v.begin[k]
     first, last = beliefs.first[n], beliefs.first[n] + beliefs.size[n]
     # Single precision, vector beside vector: with the plain loop below alone, SARSOP takes 5 times as long on hallway,
     # 6 times on Tiger-grid, and 1.2 times on RockSample.
@@ -225,7 +225,7 @@ def raise_lower(
             sums[i] = np.float32(0.0)
         for e in range(first, last):
             w = np.float32(beliefs.weight[e])
-            row = v.quick[base + beliefs.state[e] * room + begin : base + beliefs.state[e] * room + end]
+            row = v.quick[base + beliefs.state[e] * capacity + begin : base + beliefs.state[e] * capacity + end]
             for i in range(new):
                 sums[i] += w * row[i]
         # comparisons with NaN, which is 0 times minus infinity, are false
@@ -335,21 +335,21 @@ def add_vector(
             z = t.symbol[o]
             into = t.child[pair * t.n_observations + z]
             size = t.first[into + 1] - t.first[into]
-            total += t.chance[o] * v.exact[v.begin[into] + s.column[z] * size + t.place[o]]
+            total += t.probability[o] * v.exact[v.begin[into] + s.column[z] * size + t.position[o]]
         s.ahead[j - begin] = total
     # The new vector goes to the end of its region. It is written twice: in double precision for values, and state by
     # state in single precision for comparisons, where many vectors are read side by side.
     base = t.first[k]
     size = t.first[k + 1] - base
     row = base * t.n_actions + a * size
-    at, room = v.used[k], v.room[k]
+    at, capacity = v.used[k], v.capacity[k]
     for i in range(size):
         total = 0.0
         for r in range(t.row[row + i], t.row[row + i + 1]):
             total += t.weight[r] * s.ahead[t.successor[r]]
         total = t.reward[(base + i) * t.n_actions + a] + t.gamma * total
         v.exact[v.begin[k] + at * size + i] = total
-        v.quick[v.begin[k] + i * room + at] = np.float32(total)
+        v.quick[v.begin[k] + i * capacity + at] = np.float32(total)
     v.action[v.begin_action[k] + at] = a
     total = 0.0
     for e in range(beliefs.first[n], beliefs.first[n] + beliefs.size[n]):
@@ -367,7 +367,7 @@ def add_vector(
 
 FINISHED, PAUSED, GRAPH_FULL, VECTORS_FULL, POINTS_FULL, STUCK = range(6)
 """Why the search returned; STUCK is a belief in which no action is legal."""
-WANTS_ROOM = (GRAPH_FULL, VECTORS_FULL, POINTS_FULL)
+POOL_FULL = (GRAPH_FULL, VECTORS_FULL, POINTS_FULL)
 
 
 @compiled(in_place=True)
@@ -406,10 +406,10 @@ def search(
         pair = n * t.n_actions
         # There must be room for all that this belief may need before anything is written: otherwise the caller makes
         # room and calls again, and the step is repeated.
-        now.wants_room = k
-        if v.used[k] == v.room[k]:
+        now.full_region = k
+        if v.used[k] == v.capacity[k]:
             return VECTORS_FULL
-        if p.used[k] == p.room[k]:
+        if p.used[k] == p.capacity[k]:
             return POINTS_FULL
         # ------------------------------------------------------------------------------- the bounds of the actions
         for a in range(t.n_actions):
@@ -455,8 +455,8 @@ def search(
                     raise_lower(c, int(t.first[kc + 1] - t.first[kc]), beliefs, bounds, v, s.sums, control)
                 if bounds.projected[c] < p.used[kc]:
                     cut_upper(c, beliefs, bounds, p, s.dense, control)
-                above += edges.chance[e] * bounds.upper[c]
-                below += edges.chance[e] * bounds.lower[c]
+                above += edges.probability[e] * bounds.upper[c]
+                below += edges.probability[e] * bounds.lower[c]
             # An upper bound stays valid, so the smaller one is kept, whatever the rounding; the lower one is
             # recomputed, as it can only have risen.
             actions.upper[pair + a] = min(actions.upper[pair + a], actions.reward[pair + a] + t.gamma * above)
@@ -493,7 +493,7 @@ def search(
             now.upwards = 0
             now.discount = 1.0
             now.target_gap = gap * (now.turn_deep if now.n_trials % 2 == 0 else now.turn_shallow)
-            now.least_change = gap * now.worth_a_point
+            now.least_change = gap * now.least_share
             if gap <= now.wanted_gap or now.n_trials == now.last_trial:
                 return FINISHED
         else:
@@ -507,7 +507,7 @@ def search(
             first = actions.edge[pair + chosen]
             for e in range(first, first + actions.size[pair + chosen]):
                 c = int(edges.child[e])
-                excess = edges.chance[e] * (t.gamma * (bounds.upper[c] - bounds.lower[c]) - target)
+                excess = edges.probability[e] * (t.gamma * (bounds.upper[c] - bounds.lower[c]) - target)
                 if excess > widest:
                     widest = excess
                     into = c

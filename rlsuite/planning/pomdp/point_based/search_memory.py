@@ -77,7 +77,7 @@ class Edges(NamedTuple):
     """(e,) int32, the belief"""
     symbol: StateArray
     """(e,) int32, the observation that leads to it"""
-    chance: FloatArray
+    probability: FloatArray
     """(e,) float64, its probability"""
 
 
@@ -86,7 +86,7 @@ class Vectors(NamedTuple):
 
     used: IndexArray
     """(K,) int64, n"""
-    room: IndexArray
+    capacity: IndexArray
     """(K,) int64, c"""
     begin: IndexArray
     """(K,) int64, where the block of a region of m c numbers begins"""
@@ -105,7 +105,7 @@ class Points(NamedTuple):
 
     used: IndexArray
     """(K,) int64"""
-    room: IndexArray
+    capacity: IndexArray
     """(K,) int64"""
     begin: IndexArray
     """(K,) int64, where the block of a region begins"""
@@ -128,7 +128,7 @@ class Scratch(NamedTuple):
     """(Z,) the observations that are possible"""
     counts: IndexArray
     """(Z,) 0 between uses"""
-    chances: FloatArray
+    probabilities: FloatArray
     """(Z,) 0 between uses"""
     column: StateArray
     """(Z,) the vector that follows each observation"""
@@ -159,7 +159,7 @@ class Control:
     """of the belief in turn, in the trial or in the list"""
     upwards: int
     """1 if the trial is on its way back"""
-    wants_room: int
+    full_region: int
     """the region whose vectors or points, or whose next beliefs, have no room"""
     work: int
     """operations done in this piece of work"""
@@ -179,7 +179,7 @@ class Control:
     """and for those between"""
     least_change: float
     """the least change of an upper bound that is worth a point"""
-    worth_a_point: float
+    least_share: float
     """the same in parts of the gap at the start"""
     wanted_gap: float
     """the gap at which the search is at its end"""
@@ -215,9 +215,9 @@ def first_pools(t: Tables, n_vectors: int, deepest: int) -> Pools:
     most_entries = max(int(np.diff(t.seen[t.successors]).max()), int(sizes.max()))
     beliefs = max(256, 2 * symbols)
     entries = max(4 * most_entries, 8 * int(sizes.max()), 1024)
-    vector_room: IndexArray = np.full(regions, max(16, 2 * n_vectors), dtype=I64)
-    point_room: IndexArray = np.full(regions, 16, dtype=I64)
-    cells, n_points = int((vector_room * sizes).sum()), int(point_room.sum())
+    vector_capacity: IndexArray = np.full(regions, max(16, 2 * n_vectors), dtype=I64)
+    point_capacity: IndexArray = np.full(regions, 16, dtype=I64)
+    cells, n_points = int((vector_capacity * sizes).sum()), int(point_capacity.sum())
     return Pools(
         Beliefs(*_flat(_made(beliefs, I32, I64, I32, I64), _made(entries, I32, F64), (_table(beliefs),))),
         Bounds(*_made(beliefs, F64, I32, I32, F64, F64, I32, I32, I32)),
@@ -225,14 +225,19 @@ def first_pools(t: Tables, n_vectors: int, deepest: int) -> Pools:
         Edges(*_made(max(1024, 2 * symbols), I32, I32, F64)),
         Vectors(
             *_flat(
-                (np.zeros(regions, dtype=I64), vector_room, _begins(vector_room * sizes), _begins(vector_room)),
+                (
+                    np.zeros(regions, dtype=I64),
+                    vector_capacity,
+                    _begins(vector_capacity * sizes),
+                    _begins(vector_capacity),
+                ),
                 _made(cells, F64, F32),
-                _made(int(vector_room.sum()), I32),
+                _made(int(vector_capacity.sum()), I32),
             )
         ),
         Points(
             *_flat(
-                (np.zeros(regions, dtype=I64), point_room, _begins(point_room)),
+                (np.zeros(regions, dtype=I64), point_capacity, _begins(point_capacity)),
                 _made(n_points, I32, I32, F64, F64),
             )
         ),
@@ -243,7 +248,7 @@ def first_pools(t: Tables, n_vectors: int, deepest: int) -> Pools:
                 _made(int(sizes.max()), F64),
                 _made(most_entries, I32, F64),
                 _made(t.n_actions, I32),
-                _made(int(vector_room.max()), F32),
+                _made(int(vector_capacity.max()), F32),
                 _made(deepest + 1, I32),
             )
         ),
@@ -284,38 +289,38 @@ def grow_beliefs(t: Tables, pools: Pools) -> Pools:
 def grow_vectors(t: Tables, pools: Pools, k: int) -> Pools:
     """Return pools with room for twice as many vectors in region k, whose block moves to the end."""
     v = pools.vectors
-    states, old = int(t.first[k + 1] - t.first[k]), int(v.room[k])
-    room = 2 * old
-    cells, at = int((v.room * np.diff(t.first)).sum()), _end(v.begin, v.room * np.diff(t.first))
-    if at + room * states > v.exact.size:
-        exact, quick = _grown((v.exact, v.quick), 2 * max(cells, at) + room * states)
+    states, old = int(t.first[k + 1] - t.first[k]), int(v.capacity[k])
+    capacity = 2 * old
+    cells, at = int((v.capacity * np.diff(t.first)).sum()), _end(v.begin, v.capacity * np.diff(t.first))
+    if at + capacity * states > v.exact.size:
+        exact, quick = _grown((v.exact, v.quick), 2 * max(cells, at) + capacity * states)
         v = v._replace(exact=exact, quick=quick)
-    at_action = _end(v.begin_action, v.room)
-    if at_action + room > v.action.size:
-        (action,) = _grown((v.action,), 2 * at_action + room)
+    at_action = _end(v.begin_action, v.capacity)
+    if at_action + capacity > v.action.size:
+        (action,) = _grown((v.action,), 2 * at_action + capacity)
         v = v._replace(action=action)
     begin, begin_action = int(v.begin[k]), int(v.begin_action[k])
     v.exact[at : at + old * states] = v.exact[begin : begin + old * states]
     before = v.quick[begin : begin + old * states].reshape(states, old)
-    v.quick[at : at + room * states].reshape(states, room)[:, :old] = before
+    v.quick[at : at + capacity * states].reshape(states, capacity)[:, :old] = before
     v.action[at_action : at_action + old] = v.action[begin_action : begin_action + old]
-    v.begin[k], v.begin_action[k], v.room[k] = at, at_action, room
+    v.begin[k], v.begin_action[k], v.capacity[k] = at, at_action, capacity
     scratch = pools.scratch
-    if scratch.sums.size < room:
-        scratch = scratch._replace(sums=np.zeros(room, dtype=F32))
+    if scratch.sums.size < capacity:
+        scratch = scratch._replace(sums=np.zeros(capacity, dtype=F32))
     return pools._replace(vectors=v, scratch=scratch)
 
 
 def grow_points(pools: Pools, k: int) -> Pools:
     """Return pools with room for twice as many points in region k, whose block moves to the end."""
     p = pools.points
-    old, at = int(p.room[k]), _end(p.begin, p.room)
+    old, at = int(p.capacity[k]), _end(p.begin, p.capacity)
     if at + 2 * old > p.node.size:
         p = Points(*_flat(p[:3], _grown(p[3:], 2 * (at + 2 * old))))
     begin = int(p.begin[k])
     for array in p[3:]:
         array[at : at + old] = array[begin : begin + old]
-    p.begin[k], p.room[k] = at, 2 * old
+    p.begin[k], p.capacity[k] = at, 2 * old
     return pools._replace(points=p)
 
 

@@ -6,7 +6,7 @@ import pytest
 from rlsuite.models import POMDP
 from rlsuite.planning import solve
 from rlsuite.planning.pomdp.exact.backprojection import Projection
-from rlsuite.planning.pomdp.solution import worth, worth_at
+from rlsuite.planning.pomdp.solution import values_at, values_at_belief
 
 
 @pytest.mark.parametrize("illegal", [0.0, 0.3, 1.0])
@@ -18,8 +18,8 @@ def test_zero_times_minus_infinity_is_zero(illegal, possible):
     belief = np.zeros(9)
     belief[rng.permutation(9)[:possible]] = rng.dirichlet(np.ones(possible))
     expected = [sum(b * v for b, v in zip(belief, vector, strict=True) if b > 0.0) for vector in vectors]
-    np.testing.assert_allclose(worth_at(vectors, belief), expected, atol=1e-14)
-    np.testing.assert_allclose(worth(vectors, belief[np.newaxis])[0], expected, atol=1e-14)
+    np.testing.assert_allclose(values_at_belief(vectors, belief), expected, atol=1e-14)
+    np.testing.assert_allclose(values_at(vectors, belief[np.newaxis])[0], expected, atol=1e-14)
 
 
 def test_many_vectors_are_looked_at_in_blocks(monkeypatch):
@@ -27,7 +27,7 @@ def test_many_vectors_are_looked_at_in_blocks(monkeypatch):
     vectors = np.full((100, 8), -np.inf)
     vectors[:, :7] = np.arange(100.0)[:, np.newaxis]
     belief = np.append(np.full(7, 1 / 7), 0.0)
-    np.testing.assert_allclose(worth_at(vectors, belief), np.arange(100.0))
+    np.testing.assert_allclose(values_at_belief(vectors, belief), np.arange(100.0))
 
 
 @pytest.mark.slow

@@ -66,7 +66,7 @@ def test_a_probability_that_underflows_is_not_counted():
     mdp = MDP.from_arrays(moves, [[0.0, 0.0, 1.0]], order="ass", gamma=0.5, start=[1e-200, 1.0, 0.0])
     model = POMDP(mdp, np.ones((1, 3, 1)))
     tree, _ = grown_tree(model, 1)
-    assert (int(tree.used[0].n_nodes), tree.chance[1]) == (2, 1.0)
+    assert (int(tree.used[0].n_nodes), tree.probability[1]) == (2, 1.0)
     assert tree.size[1] == np.count_nonzero(model.update_belief(model.start, 0, 0))
     plan = solve(model, "aems2")
     assert (plan.lower_bound, plan.upper_bound) == pytest.approx((1.0, 1.0))
@@ -96,7 +96,7 @@ def test_every_node_is_the_belief_that_follows(random_pomdps, data):
                 ]
                 followed += matches[:1]
                 assert matches
-                goes_on += tree.chance[child]
+                goes_on += tree.probability[child]
                 assert tree.lower[child] <= tree.upper[child]
             assert goes_on <= 1.0 + 1e-9
     for array in (scratch.ahead, scratch.total, scratch.number):

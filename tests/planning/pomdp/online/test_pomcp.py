@@ -102,7 +102,7 @@ def test_the_order_of_searches_and_the_threads_they_run_in_change_no_number(cups
 
 def test_a_tree_that_grows_is_the_same_tree(tiger, monkeypatch):
     whole = pomcp(tiger(0.95), simulations=5_000, seed=7).decision
-    monkeypatch.setattr("rlsuite.planning.pomdp.online.pomcp.ROOM_AT_FIRST", 2)
+    monkeypatch.setattr("rlsuite.planning.pomdp.online.pomcp.FIRST_CAPACITY", 2)
     grown = pomcp(tiger(0.95), simulations=5_000, seed=7).decision
     assert grown.q.tolist() == whole.q.tolist()
 

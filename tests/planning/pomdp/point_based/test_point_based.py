@@ -21,7 +21,7 @@ from rlsuite.planning.pomdp.point_based.perseus import perseus
 from rlsuite.planning.pomdp.point_based.sarsop import sarsop
 from rlsuite.planning.pomdp.reachable_beliefs import reachable_beliefs
 from rlsuite.planning.pomdp.simulation import simulate_beliefs
-from rlsuite.planning.pomdp.solution import worth
+from rlsuite.planning.pomdp.solution import values_at
 
 pytestmark = pytest.mark.arithmetic
 
@@ -50,34 +50,36 @@ def random_pomdp(rng, *, states, actions, symbols, gamma, ending=False, masked=F
     legal = rng.random((states, actions)) < 0.7 if masked else np.ones((states, actions), dtype=bool)
     legal[:, 0] = True  # one action is legal everywhere, so that no belief is a dead end
     stop = rng.random((states, states)) < 0.2 if ending else np.zeros((states, states), dtype=bool)
-    indptr, following, chance, reward, ends = [0], [], [], [], []
+    indptr, following, probability, reward, ends = [0], [], [], [], []
     for s in range(states):
         for a in range(actions):
             row = np.flatnonzero(moves[a, s]) if legal[s, a] else []
             following += [int(s2) for s2 in row]
-            chance += [moves[a, s, s2] for s2 in row]
+            probability += [moves[a, s, s2] for s2 in row]
             reward += rng.normal(size=len(row)).tolist()
             ends += [bool(stop[s, s2]) for s2 in row]
             indptr.append(len(following))
     start = rng.dirichlet(np.ones(states))
-    mdp = MDP.from_rows(indptr, following, chance, reward, n_actions=actions, gamma=gamma, terminated=ends, start=start)
+    mdp = MDP.from_rows(
+        indptr, following, probability, reward, n_actions=actions, gamma=gamma, terminated=ends, start=start
+    )
     return POMDP(mdp, seen)
 
 
-def corridor(places, *, gamma=0.95):
+def corridor(positions, *, gamma=0.95):
     """A known place in a corridor, and a prize behind the left or the right door at its end, heard better nearby.
 
     State 2 p + side; actions: walk on, listen, open left, open right. Only the doors at the end can be opened.
     """
-    states, end = 2 * places, 2 * places
+    states, end = 2 * positions, 2 * positions
     indptr, following, reward, ends = [0], [], [], []
     seen = np.zeros((4, states + 1, 2))
     seen[:, :, 0] = 1.0
-    for p in range(places):
+    for p in range(positions):
         for side in (0, 1):
-            hears = 0.5 + 0.4 * (p + 1) / places
+            hears = 0.5 + 0.4 * (p + 1) / positions
             seen[1, 2 * p + side] = (hears, 1.0 - hears) if side == 0 else (1.0 - hears, hears)
-            last = p == places - 1
+            last = p == positions - 1
             steps = [None if last else 2 * (p + 1) + side, 2 * p + side, end if last else None, end if last else None]
             pays = [-0.1, -0.2, 10.0 if side == 0 else -10.0, 10.0 if side == 1 else -10.0]
             for to, paid in zip(steps, pays, strict=True):
@@ -191,8 +193,8 @@ def test_bounds_are_ordered(seed, ending, masked, gamma):
     assert informed.upper_bound <= seen.upper_bound + slack
     assert (informed.alpha_vectors <= seen.alpha_vectors + slack).all()
     beliefs = rng.dirichlet(np.ones(6), size=20)
-    below = worth(plan.alpha_vectors, beliefs).max(axis=1)
-    assert (below <= worth(informed.alpha_vectors, beliefs).max(axis=1) + slack).all()
+    below = values_at(plan.alpha_vectors, beliefs).max(axis=1)
+    assert (below <= values_at(informed.alpha_vectors, beliefs).max(axis=1) + slack).all()
 
 
 # ------------------------------------------------------------------------------------------------------------- regions
