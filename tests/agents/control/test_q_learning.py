@@ -95,6 +95,14 @@ def test_deterministic_q_learning_reaches_the_optimum_exactly():
     )
     assert (agent.visits_[LEGAL] > 0).all()
     np.testing.assert_allclose(agent.q_, best, rtol=1e-15)
+
+
+def test_deterministic_q_learning_keeps_its_last_sample():
+    """Where Right leads one square on or two, it never knows the mean, 85.5, that the averaging rule comes to."""
+    env = gymnasium.make("rlsuite/NondeterministicGridGoal-v0")
+    agent = rl.DeterministicQLearning(gamma=0.9, exploration=rl.EpsilonGreedy(0.5)).learn(env, steps=3_000, seed=0)
+    seen = {round(agent.learn(env, steps=50).q_[0, 1], 9) for _ in range(20)}
+    assert seen == {81, 90}
     assert agent.q_.max(axis=1).tolist() == [81, 90, 100, 90, 100, 0]
 
 
