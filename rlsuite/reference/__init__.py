@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from rlsuite.reference.components import latent_posterior as latent_posterior
     from rlsuite.reference.components import principal_components as principal_components
     from rlsuite.reference.components import probabilistic_pca as probabilistic_pca
+    from rlsuite.reference.deep_q import duelling_values as duelling_values
+    from rlsuite.reference.deep_q import importance_weights as importance_weights
+    from rlsuite.reference.deep_q import n_step_target as n_step_target
+    from rlsuite.reference.deep_q import prioritised_draw as prioritised_draw
     from rlsuite.reference.ensembles import ada_boost as ada_boost
     from rlsuite.reference.ensembles import decision_stump as decision_stump
     from rlsuite.reference.hmm import backward as backward

@@ -19,10 +19,11 @@ def test_code_prints_what_its_comments_say(page: str, tmp_path: Path) -> None:
     promised = re.findall(r"^print\(.*\)  # (.*)$", code, flags=re.MULTILINE)
     script = tmp_path / "page.py"
     script.write_text(code, encoding="utf-8")
-    done = subprocess.run([sys.executable, "-W", "error", script], capture_output=True, text=True, check=False)
+    run = [sys.executable, "-W", "error", script]
+    done = subprocess.run(run, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == promised
-    assert len(promised) == 3
+    assert len(promised) == 4
 
 
 def test_tables_list_every_estimator_that_was_measured(page: str, root: Path) -> None:

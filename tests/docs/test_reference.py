@@ -42,7 +42,7 @@ def test_it_prints_what_its_comments_say(page: str, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-W", "error", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == promised
-    assert len(promised) == 18
+    assert len(promised) == 21
 
 
 def test_its_functions_are_those_of_the_package(page: str) -> None:

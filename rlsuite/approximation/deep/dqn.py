@@ -1,9 +1,11 @@
 """DQN: Q-learning with a network in the place of the table (Mnih et al. 2015)."""
 
+import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Self, cast
 
+import gymnasium
 import numpy as np
 
 from rlsuite import errors
@@ -12,8 +14,9 @@ from rlsuite.agents.memory import ActionValues
 from rlsuite.agents.schedules import UNUSED, VISITS, Linear, Schedule, as_schedule
 from rlsuite.agents.storage import EPISODE
 from rlsuite.approximation.deep.inputs import CHANNELS, Inputs
-from rlsuite.approximation.deep.network import check_layers
+from rlsuite.approximation.deep.network import build_network, check_layers
 from rlsuite.approximation.deep.network_agent import NetworkAgent
+from rlsuite.approximation.deep.own_network import check_maker, own_network
 from rlsuite.approximation.deep.pytorch import device_of, one_thread
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.run import DeepRun, Pace
@@ -21,10 +24,23 @@ from rlsuite.core.aliases import Env
 from rlsuite.core.checks import fraction, one_of, whole_number
 from rlsuite.core.compiling_clock import CompilingTime
 from rlsuite.core.keywords import says_what_to_write
-from rlsuite.environments.facts import action_space_of
+from rlsuite.environments.facts import action_space_of, name_of
 from rlsuite.environments.finding import find_env
 from rlsuite.training.budget import Budget
 from rlsuite.training.legality import listed_actions
+
+COUNTS = (
+    "frames",
+    "n_envs",
+    "n_steps",
+    "replay_size",
+    "batch_size",
+    "learning_starts",
+    "train_every",
+    "lessons",
+    "target_every",
+)
+"""Parameters that are whole numbers of at least 1."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -33,8 +49,11 @@ class DQN(NetworkAgent):
 
     What happens is kept in a replay. After each step (or each `train_every`), a few transitions are drawn from it, and
     one step of gradient descent brings the network nearer to r + gamma max_a' Q_target(x', a'). The target network
-    follows the one that learns slowly. With ``double=False, dueling=False`` this is the algorithm of 2015, except that
-    its target network jumps now and then where ours creeps (Lillicrap et al. 2016).
+    follows the one that learns: slowly (Lillicrap et al. 2016), or now and then in a jump (`target_every`, with
+    ``target_rate=1``). With ``double=False, dueling=False`` and jumps this is the algorithm of 2015.
+
+    The other parts of Rainbow (Hessel et al. 2018) that leave its network what it is are parameters, too: several steps
+    to a target (`n_steps`), and a replay of what surprises (`priority`).
 
     Its greedy policy is not sure to get better with every lesson: a good one may come early and be lost again. Look now
     and then (``evaluate_every=``), go back to the best (`restore_best`), and report on episodes with other seeds.
@@ -55,6 +74,12 @@ class DQN(NetworkAgent):
         schedules per visits count all steps.
     learning_rate : float or Schedule
         Step size of Adam (Kingma & Ba 2015), in [0, 1]; a schedule counts steps or episodes.
+    network : torch.nn.Module, callable or str, optional
+        Your own network, in the place of `hidden` and `convolutions`: what makes one, ``network(shape, n_outputs)`` of
+        the shape of an observation (a class, a function, ``"module:Name"`` or ``"file.py:Name"``), or a module, of
+        which a copy learns. From float32 (n, *shape) to float32 (n, n_outputs), one output for each action; with
+        ``dueling=True`` V(s) comes before them. What it draws from PyTorch's generator is seeded by the agent. Dropout
+        and batch normalisation, which answer differently each time, are refused.
     hidden : sequence of int
         Units of the hidden layers.
     convolutions : sequence of Convolution
@@ -66,19 +91,37 @@ class DQN(NetworkAgent):
     double : bool
         Double Q-learning (van Hasselt, Guez & Silver 2016): the network that learns chooses the next action, the
         target network says what it is worth.
-    dueling : bool
+    dueling : bool, optional
         The network tells the value of a state from the advantages of the actions there (Wang et al. 2016); the two
-        part after the last hidden layer.
+        part after the last hidden layer. By default networks of ours do, and your own do not.
+    frames : int
+        How many of the latest observations the network sees, the oldest first: `learn` wraps the environment in
+        Gymnasium's ``FrameStackObservation``. `q` and `act` are given as many: `seen` wraps an environment for them.
+    n_envs : int
+        Copies of the environment that are stepped side by side; the network looks at all of them at once. Steps and
+        episodes of all are counted.
+    n_steps : int
+        Steps to a target, r_1 + gamma r_2 + ... + gamma^n max_a' Q_target(x_n, a') (S&B2 7.1): what is paid late is
+        known earlier, though by what was done then. At the end of an episode there are fewer.
     replay_size : int
         Transitions that are kept.
+    priority : float
+        alpha of prioritised replay (Schaul et al. 2016), in [0, 1]: transitions are drawn with probabilities
+        proportional to the size of their latest errors to the power of alpha. By 0 all are alike.
+    importance : float or Schedule
+        beta of prioritised replay, in [0, 1]: what is drawn more often counts less, fully so by 1.
     batch_size : int
         Transitions to learn from at a time.
     learning_starts : int
         Steps of a run before the first lesson.
     train_every : int
-        Steps between two lessons.
+        Steps until the next lessons.
+    lessons : int
+        Lessons at a time. Those that are due while copies of the environment are stepped follow the last of them.
     target_rate : float
-        Share of the way to the network that learns that the target network goes after each lesson, in [0, 1].
+        Share of the way to the network that learns that the target network goes at a time, in [0, 1].
+    target_every : int
+        Lessons until the target network goes again.
     device : str
         Device of the networks: "cpu", "cuda", ...
 
@@ -107,21 +150,38 @@ class DQN(NetworkAgent):
     (1, 2)
     >>> agent.act([0.0, 0.0, 0.0, 0.0]) in (0, 1)
     True
+
+    A network of your own, several steps to a target, prioritised replay, and four environments:
+
+    >>> from torch import nn
+    >>> def network(shape, n_outputs):
+    ...     return nn.Sequential(nn.Linear(shape[0], 32), nn.Tanh(), nn.Linear(32, n_outputs))
+    >>> agent = DQN(network=network, n_steps=3, priority=0.6, n_envs=4, learning_starts=100)
+    >>> agent.learn("CartPole-v1", steps=200, seed=7).q([[0.0, 0.0, 0.0, 0.0]]).shape
+    (1, 2)
     """
 
     gamma: float = 0.99
     exploration: Exploration = field(default_factory=lambda: EpsilonGreedy(Linear(1.0, 0.05, over=5_000)))
     learning_rate: float | Schedule = 1e-3
+    network: object = None
     hidden: Iterable[int] = (128, 128)
     convolutions: Iterable[Sequence[int]] = ()
     channels: str = "auto"
     double: bool = True
-    dueling: bool = True
+    dueling: bool | None = None
+    frames: int = 1
+    n_envs: int = 1
+    n_steps: int = 1
     replay_size: int = 50_000
+    priority: float = 0.0
+    importance: float | Schedule = 0.4
     batch_size: int = 64
     learning_starts: int = 1_000
     train_every: int = 1
+    lessons: int = 1
     target_rate: float = 0.01
+    target_every: int = 1
     device: str = "cpu"
 
     def __post_init__(self) -> None:
@@ -130,15 +190,18 @@ class DQN(NetworkAgent):
             raise errors.ParameterError(
                 f"exploration={self.exploration!r} must be an exploration such as EpsilonGreedy(0.1) or Softmax(1.0)"
             )
-        if as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate.unit == VISITS:
-            raise errors.ParameterError(
-                "learning_rate: a schedule per='visits' needs a table; use per='steps' or per='episodes'"
-            )
+        for name in ("learning_rate", "importance"):
+            if as_schedule(name, getattr(self, name), 0.0, 1.0).rate.unit == VISITS:
+                raise errors.ParameterError(
+                    f"{name}: a schedule per='visits' needs a table; use per='steps' or per='episodes'"
+                )
+        if self.network is not None:
+            check_maker(self.network)
         self.hidden, self.convolutions = check_layers(self.hidden, self.convolutions)
         one_of("channels", self.channels, CHANNELS)
-        for name in ("replay_size", "batch_size", "learning_starts", "train_every"):
+        for name in COUNTS:
             setattr(self, name, whole_number(name, getattr(self, name)))
-        self.target_rate = fraction("target_rate", self.target_rate)
+        self.target_rate, self.priority = fraction("target_rate", self.target_rate), fraction("priority", self.priority)
         device_of(self.device)
         self._run: DeepRun | None = None
         self._asked_for: str | Env | None = None
@@ -230,10 +293,41 @@ class DQN(NetworkAgent):
         self.learner_.put_back(self._run.best)
         return self
 
-    def _start(self, env: str | Env, seed: int | None) -> DeepRun:
+    def seen(self, env: str | Env) -> Env:
+        """Return an environment as `act` takes its observations: the latest `frames` of them, the oldest first.
+
+        Raises
+        ------
+        EnvironmentNotFound
+            If no environment matches ``env``.
+        UnsuitableEnvironment
+            If its observations are not arrays of numbers, and there are to be several.
+
+        Examples
+        --------
+        >>> DQN(frames=4).seen("CartPole-v1").observation_space.shape
+        (4, 4)
+        """
         made = find_env(env)
+        if self.frames == 1:
+            return made
+        if not isinstance(made.observation_space, gymnasium.spaces.Box):
+            raise errors.UnsuitableEnvironment(
+                f"frames={self.frames} puts observations together that are a Box; {name_of(made)} has "
+                f"{made.observation_space}: leave frames at 1"
+            )
+        return gymnasium.wrappers.FrameStackObservation(made, self.frames)
+
+    def _start(self, env: str | Env, seed: int | None) -> DeepRun:
+        made = self.seen(env)
         actions = action_space_of(made)
-        inputs = Inputs.of(made.observation_space, self.channels if self.convolutions else "first")
+        inputs = Inputs.of(made.observation_space, self._channels(len(made.observation_space.shape or ())))
+        if self.convolutions and len(inputs.shape) > 1 and not inputs.has_range:
+            raise errors.UnsuitableEnvironment(
+                f"the images of {name_of(made)} are numbers without bounds: {made.observation_space}. Bring them to a "
+                "range: gymnasium.wrappers.TransformObservation(env, lambda image: image / 255, "
+                "gymnasium.spaces.Box(0, 1, shape))"
+            )
         n_actions, first_action = int(actions.n), int(actions.start)
         sequence = np.random.SeedSequence(None if seed is None else whole_number("seed", seed, at_least=0))
         choice_seed, env_seed, network_seed, replay_seed = sequence.spawn(4)
@@ -261,28 +355,50 @@ class DQN(NetworkAgent):
             gamma=self.gamma,
             learning_rate=as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate,
             replay_size=self.replay_size,
+            priority=self.priority,
+            importance=as_schedule("importance", self.importance, 0.0, 1.0).rate,
+            n_steps=self.n_steps,
             batch_size=self.batch_size,
             learning_starts=self.learning_starts,
             train_every=self.train_every,
+            lessons=self.lessons,
             target_rate=self.target_rate,
+            target_every=self.target_every,
         )
         entropy = sequence.entropy
         assert isinstance(entropy, int)
-        run = DeepRun(made, learner, memory, pace, entropy, (choice_seed, env_seed, replay_seed))
+        envs = [made, *(self._another(env) for _ in range(1, self.n_envs))]
+        run = DeepRun(envs, learner, memory, pace, entropy, (choice_seed, env_seed, replay_seed))
         self._run, self._asked_for, self._learner = run, env, learner
         self.seed_, self.first_action_ = run.seed, first_action
         return run
 
+    def _channels(self, n_dimensions: int) -> str:
+        """Where observations of so many dimensions have their planes."""
+        if self.frames > 1 and n_dimensions == 3:  # grey images, one after the other
+            return "first"
+        return self.channels if self.convolutions or self.network is not None else "first"
+
+    def _another(self, env: str | Env) -> Env:
+        """Make the environment once more."""
+        if isinstance(env, str):
+            return self.seen(env)
+        try:
+            return self.seen(copy.deepcopy(env))
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise errors.UnsuitableEnvironment(
+                f"n_envs={self.n_envs} needs copies of {name_of(env)}, which cannot be copied ({error}); give its id "
+                "or 'file.py:Class', or leave n_envs at 1"
+            ) from error
+
     def make_learner(self, inputs: Inputs, n_actions: int, rng: np.random.Generator) -> QLearner:
         """Make the two networks; part of `learn` and of `load`."""
-        hidden, convolutions = check_layers(self.hidden, self.convolutions)
-        return QLearner(
-            inputs,
-            n_actions,
-            hidden=hidden,
-            convolutions=convolutions,
-            double=self.double,
-            dueling=self.dueling,
-            rng=rng,
-            device=self.device,
-        )
+        shape, device = inputs.network_shape, device_of(self.device)
+        dueling = self.network is None if self.dueling is None else self.dueling
+        if self.network is None:
+            hidden, convolutions = check_layers(self.hidden, self.convolutions)
+            network = build_network(shape, n_actions + dueling, hidden, convolutions, rng, device)
+        else:
+            outputs = ["V(s)"] * dueling + [f"{'A' if dueling else 'Q'}(s, {each})" for each in range(n_actions)]
+            network = own_network(self.network, shape, outputs, rng, device)
+        return QLearner(inputs, n_actions, network, double=self.double, dueling=dueling)

@@ -49,6 +49,7 @@ class Inputs:
         What enters the network as 1 if observations are pixels: 255 for bytes, 1 for flags.
     channels_last : bool
         Whether observations are images (rows, columns, planes), which enter the network as (planes, rows, columns).
+        Several images, one after the other, enter it as one that has the planes of all.
     """
 
     shape: tuple[int, ...]
@@ -78,7 +79,7 @@ class Inputs:
             return cls((1,), n_ids=int(space.n), first_id=int(space.start))
         if isinstance(space, spaces.Box) and space.shape:
             box = cast(Any, space)  # its dtype is known only at run time
-            last = channels_last(space.shape, channels)
+            last = channels_last(space.shape[-3:], channels)
             if box.dtype in (np.uint8, np.bool_):
                 brightest = 255 if box.dtype == np.uint8 else 1
                 return cls(tuple(space.shape), pixels=True, brightest=brightest, channels_last=last)
@@ -121,10 +122,15 @@ class Inputs:
     @property
     def network_shape(self) -> tuple[int, ...]:
         """Shape of the network's inputs."""
-        if self.channels_last:
-            rows, columns, planes = self.shape
-            return planes, rows, columns
-        return (self.n_ids,) if self.n_ids else self.shape
+        if self.n_ids:
+            return (self.n_ids,)
+        image = (self.shape[-1], *self.shape[-3:-1]) if self.channels_last else self.shape[-3:]
+        return (math.prod(self.shape[:-3]) * image[0], *image[1:]) if len(self.shape) > 3 else image
+
+    @property
+    def has_range(self) -> bool:
+        """Whether all numbers have bounds, or are pixels."""
+        return self.pixels or bool(np.isfinite([*self.low, *self.high]).all())
 
     @cached_property
     def _scaling(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -187,9 +193,9 @@ class Inputs:
         if self.n_ids:
             return torch.nn.functional.one_hot(moved[:, 0], self.n_ids).float()
         if self.channels_last:
-            moved = moved.permute(0, 3, 1, 2)
+            moved = moved.movedim(-1, -3)
         # the order in memory decides which convolution torch uses, and these round differently
-        moved = moved.contiguous()
+        moved = moved.contiguous().reshape(-1, *self.network_shape)
         return moved.float() / self.brightest if self.pixels else moved
 
 

@@ -1,6 +1,8 @@
 """Networks: convolutions for images, then hidden layers of rectified linear units, then a linear output.
 
 Rectified linear units are max(0, x); each layer but the last is followed by them.
+
+In plain NumPy: `rlsuite.reference.deep_q.duelling_values`.
 """
 
 from collections.abc import Iterable, Sequence

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rlsuite import errors
 from rlsuite.agents.storage import EPISODE, take_episodes, whole
 from rlsuite.approximation.deep.inputs import Inputs
+from rlsuite.approximation.deep.own_network import answers, check_maker, named
 from rlsuite.approximation.deep.pytorch import device_of
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.storage import put_weights, reading, write_file
@@ -17,7 +18,13 @@ from rlsuite.core.checks import legal_actions, row_of_id
 from rlsuite.core.declared import Array, check_array
 from rlsuite.core.described import build_part, describe
 from rlsuite.core.keywords import SaysWhatToWrite
+from rlsuite.core.npz import Npz
 from rlsuite.models.aliases import AnyArray
+
+OWN = "network"
+"""Parameter that holds a network of the user's own, of which files keep the name."""
+ANSWERS = "answers"
+"""Array of a file: what such a network says about a few fixed inputs."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -33,6 +40,8 @@ class NetworkAgent(SaysWhatToWrite):
     first_action_ : int
         The smallest action.
     """
+
+    network: object
 
     def __post_init__(self) -> None:
         self.seed_: int
@@ -97,6 +106,8 @@ class NetworkAgent(SaysWhatToWrite):
     def save(self, path: str | PathLike[str]) -> None:
         """Write parameters, both networks and episodes to an .npz file; `load` reads it. The replay is left out.
 
+        Of a network of your own, the arrays of its ``state_dict`` are kept, and the name of what made it.
+
         Raises
         ------
         NotLearned
@@ -106,27 +117,40 @@ class NetworkAgent(SaysWhatToWrite):
         """
         learner = self.learner_
         header: dict[str, Any] = {
-            "parameters": {each.name: describe(getattr(self, each.name)) for each in fields(self)},
+            "parameters": {each.name: describe(getattr(self, each.name)) for each in fields(self) if each.name != OWN},
+            OWN: None if self.network is None else named(self.network),
             "inputs": asdict(learner.inputs),
             "n_actions": learner.n_actions,
             "first_action": self.first_action_,
             "seed": str(self.seed_),
         }
-        arrays = {"episodes": self.episodes_, "clock": self._clock}
+        arrays: dict[str, AnyArray] = {"episodes": self.episodes_, "clock": self._clock}
+        if self.network is not None:
+            arrays[ANSWERS] = self._answers(learner)
         write_file(path, _format(type(self)), header, arrays, learner.networks)
 
     @classmethod
-    def load(cls, path: str | PathLike[str], device: str = "cpu") -> Self:
+    def load(cls, path: str | PathLike[str], device: str = "cpu", network: object = None) -> Self:
         """Read an agent that was written by `save`.
 
         Learning goes on with what it knows; its next run begins with a new episode and an empty replay.
 
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        device : str
+            Device of the networks.
+        network : torch.nn.Module, callable or str, optional
+            If the agent has a network of your own: what it was made with. A file does not say what is to be imported.
+
         Raises
         ------
         FileError
-            If the file is missing, damaged, or written by something else.
+            If the file is missing, damaged, or written by something else; or if it has the weights of a network of
+            your own, and `network` is missing, or another one.
         ParameterError
-            If there is no such device here.
+            If there is no such device here, or `network` can be no network.
 
         Examples
         --------
@@ -140,16 +164,30 @@ class NetworkAgent(SaysWhatToWrite):
         True
         """
         device_of(device)
+        if network is not None:
+            check_maker(network)
         with reading(path, _format(cls)) as (header, arrays):
+            own = header.get(OWN)
+            if (own is None) != (network is None):
+                raise errors.FileError(_wants(path, cls, own))
             plain = header["parameters"] | {"device": device}
-            agent = cls(**{name: build_part(name, value) for name, value in plain.items()})
+            agent = cls(**{name: build_part(name, value) for name, value in plain.items()}, network=network)
             inputs = header["inputs"] | {name: tuple(header["inputs"][name]) for name in ("shape", "low", "high")}
             seen, n_actions = Inputs(**inputs), whole(header, "n_actions")
             seen.check()
             if n_actions < 1:
                 raise ValueError(f"n_actions={n_actions} is less than 1")
-            learner = agent.make_learner(seen, n_actions, np.random.default_rng(0))
-            put_weights(learner.networks, arrays)
+            try:
+                learner = agent.make_learner(seen, n_actions, np.random.default_rng(0))
+                put_weights(learner.networks, arrays)
+                agent._check_answers(learner, arrays)
+            except (ValueError, errors.ParameterError) as error:
+                if own is None:
+                    raise
+                raise errors.FileError(
+                    f"{path} holds the weights of the network {own}, and network={named(network)} is another one: "
+                    f"{error}"
+                ) from error
             clock = arrays.take("clock", agent._clock.dtype, agent._clock.shape)
             check_array("clock", clock, Array(at_least=0), {})
             agent._clock[:] = clock
@@ -157,6 +195,29 @@ class NetworkAgent(SaysWhatToWrite):
             agent._learner, agent.first_action_ = learner, whole(header, "first_action")
             agent.seed_ = int(header["seed"])
         return agent
+
+    def _answers(self, learner: QLearner) -> NDArray[np.float32]:
+        """What the user's own network says about a few fixed inputs: what has no weights is seen in it, too."""
+        return answers(learner.online, learner.inputs.network_shape, learner.device, f"network={named(self.network)}")
+
+    def _check_answers(self, learner: QLearner, arrays: Npz) -> None:
+        """Raise ValueError unless the user's own network says what it did when it was saved."""
+        if self.network is None:
+            return
+        found = self._answers(learner)
+        known = arrays.take(ANSWERS, found.dtype, found.shape)
+        if not np.allclose(found, known, rtol=1e-3, atol=1e-3 * float(np.abs(known).max())):
+            raise ValueError(f"with these weights it answers {found[0]}, not {known[0]}")
+
+
+def _wants(path: str | PathLike[str], kind: type, own: str | None) -> str:
+    """Sentence about a network that was given where none is wanted, or the other way round."""
+    if own is None:
+        return f"{path} holds a network of ours, {kind.__name__}.load(path) without network= reads it"
+    return (
+        f"{path} holds the weights of the network {own}, and no code: import it, and write "
+        f"{kind.__name__}.load(path, network={own.rpartition('.')[2]})"
+    )
 
 
 def _format(kind: type) -> str:

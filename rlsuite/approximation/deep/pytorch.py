@@ -1,6 +1,7 @@
 """PyTorch is an extra: it is loaded on first use, used with one thread, and its settings are restored.
 
-Nothing here draws from PyTorch's generators or seeds them: all random numbers come from NumPy generators of our own.
+Nothing of ours draws from PyTorch's generators: all random numbers come from NumPy generators of our own. What modules
+of the user draw is seeded by these, and PyTorch's generator is put back where it was.
 """
 
 import importlib
@@ -17,6 +18,7 @@ from rlsuite import errors
 from rlsuite.models.aliases import AnyArray
 
 _lock = threading.Lock()
+_generator_lock = threading.Lock()
 _working: list[int] = []
 """The callers that work with one thread: for each of them the number of threads before."""
 
@@ -78,6 +80,22 @@ def one_thread() -> Generator[None]:
             before = _working.pop()
             if not _working:
                 torch.set_num_threads(before)
+
+
+@contextmanager
+def own_generator(seed: int) -> Generator[None]:
+    """Let PyTorch draw from a generator of this seed inside, and go on outside with its own where that was.
+
+    Only for code that cannot be told where to draw from: the user's own. One thread at a time is inside.
+    """
+    generator = pytorch().default_generator
+    with _generator_lock:
+        before = generator.get_state()
+        generator.manual_seed(seed)
+        try:
+            yield
+        finally:
+            generator.set_state(before)
 
 
 def initialise(network: Any, rng: np.random.Generator) -> None:

@@ -1,5 +1,6 @@
 """Q-learning with a network in the place of the table: targets, and one step of gradient descent towards them."""
 
+import copy
 import math
 from typing import Any
 
@@ -8,30 +9,27 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.deep.inputs import Inputs
-from rlsuite.approximation.deep.network import Convolution, action_values, build_network
-from rlsuite.approximation.deep.pytorch import device_of, pytorch
+from rlsuite.approximation.deep.network import action_values
+from rlsuite.approximation.deep.pytorch import pytorch
 from rlsuite.approximation.deep.replay import Transitions
 from rlsuite.models.aliases import AnyArray
 
 
-def targets(reward: Any, terminated: Any, legal: Any, q_target: Any, q_choice: Any, gamma: float) -> Any:
-    """Compute r + gamma Q_target(x', argmax_a' Q_choice(x', a')), and r where the episode ended.
+def targets(reward: Any, discount: Any, legal: Any, q_target: Any, q_choice: Any) -> Any:
+    """Compute r + discount Q_target(x', argmax_a' Q_choice(x', a')); the discount is 0 where the episode ended.
 
     Q-learning chooses by the target network itself (Mnih et al. 2015); double Q-learning by the network that learns
-    (van Hasselt, Guez & Silver 2016, eq. 4), and does not take the luckiest error for the best action.
+    (van Hasselt, Guez & Silver 2016, eq. 4), and does not take the luckiest error for the best action. Where x' is n
+    steps later, r is what these paid together, and the discount gamma^n (Sutton & Barto 2018, eq. 7.1).
 
     Parameters
     ----------
-    reward : torch.Tensor of float32, shape (n,)
-        Rewards.
-    terminated : torch.Tensor of bool, shape (n,)
-        Whether the episode ended there.
+    reward, discount : torch.Tensor of float32, shape (n,)
+        See `Transitions`.
     legal : torch.Tensor of bool, shape (n, n_actions)
         The actions that exist in x'.
     q_target, q_choice : torch.Tensor of float32, shape (n, n_actions)
         Values of the actions in x' by which they are counted, and by which one is chosen.
-    gamma : float
-        Discount per step.
 
     Returns
     -------
@@ -41,15 +39,14 @@ def targets(reward: Any, terminated: Any, legal: Any, q_target: Any, q_choice: A
     --------
     >>> row = pytorch().tensor
     >>> q_target, q_choice = row([[1.0, 5.0]]), row([[3.0, 2.0]])
-    >>> ended, legal = row([False]), row([[True, True]])
-    >>> targets(row([10.0]), ended, legal, q_target, q_target, gamma=0.5).item()
+    >>> reward, discount, legal = row([10.0]), row([0.5]), row([[True, True]])
+    >>> targets(reward, discount, legal, q_target, q_target).item()
     12.5
-    >>> targets(row([10.0]), ended, legal, q_target, q_choice, gamma=0.5).item()
+    >>> targets(reward, discount, legal, q_target, q_choice).item()
     10.5
     """
     choice = q_choice.masked_fill(~legal, -math.inf).argmax(dim=1, keepdim=True)
-    future = q_target.gather(1, choice)[:, 0]
-    return reward + gamma * future.masked_fill(terminated, 0.0)
+    return reward + discount * q_target.gather(1, choice)[:, 0]
 
 
 class QLearner:
@@ -61,39 +58,20 @@ class QLearner:
         What observations look like.
     n_actions : int
         Number of actions.
-    hidden, convolutions
-        Layers; see `build_network`.
+    network : torch.nn.Module
+        The one that learns.
     double, dueling : bool
         See `targets` and `action_values`.
-    rng : numpy.random.Generator
-        Where the first weights come from.
-    device : str
-        Device of the networks.
     """
 
-    def __init__(
-        self,
-        inputs: Inputs,
-        n_actions: int,
-        *,
-        hidden: tuple[int, ...],
-        convolutions: tuple[Convolution, ...],
-        double: bool,
-        dueling: bool,
-        rng: np.random.Generator,
-        device: str,
-    ):
+    def __init__(self, inputs: Inputs, n_actions: int, network: Any, *, double: bool, dueling: bool):
         self.inputs, self.n_actions = inputs, n_actions
         self.double, self.dueling = double, dueling
-        self.device = device_of(device)
-        shape, n_outputs = inputs.network_shape, n_actions + dueling
-        self.online, self.target = (
-            build_network(shape, n_outputs, hidden, convolutions, rng, self.device) for _ in range(2)
-        )
-        self.target.load_state_dict(self.online.state_dict())
+        self.online, self.target = network, copy.deepcopy(network)
         self.weights = list(self.online.parameters())
         self.copied_weights = list(self.target.parameters())
-        self.optimizer = pytorch().optim.Adam(self.weights, fused=True)
+        self.device = self.weights[0].device
+        self.optimizer = pytorch().optim.Adam([each for each in self.weights if each.requires_grad], fused=True)
 
     @property
     def networks(self) -> dict[str, Any]:
@@ -113,11 +91,27 @@ class QLearner:
         """The action, counted from 0, with the highest value in one stored observation (1, *shape)."""
         return int(np.where(legal, self.q(stored)[0], -np.inf).argmax())
 
-    def improve(self, batch: Transitions, gamma: float, learning_rate: float) -> float:
-        """Take one step of Adam (Kingma & Ba 2015) on the mean squared temporal-difference error; return the error.
+    def improve(
+        self, batch: Transitions, learning_rate: float, weight: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
+        """Take one step of Adam (Kingma & Ba 2015) on the mean squared temporal-difference error; return the errors.
 
         The absolute error that is often used where the difference is large would learn medians: it nearly ignores the
         rare transitions that end an episode, which matter most. Gradients are not clipped for the same reason.
+
+        Parameters
+        ----------
+        batch : Transitions
+            What is learned from, n transitions.
+        learning_rate : float
+            Step size.
+        weight : ndarray of float32, shape (n,), optional
+            How much each squared error counts.
+
+        Returns
+        -------
+        ndarray of float32, shape (n,)
+            Value minus target, before the step.
 
         Raises
         ------
@@ -125,21 +119,22 @@ class QLearner:
             If the loss or its gradient is not finite; the weights stay what they were.
         """
         torch = pytorch()
-        action, reward, terminated, legal = (
+        action, reward, discount, legal = (
             torch.from_numpy(column).to(self.device)
-            for column in (batch.action, batch.reward, batch.terminated, batch.next_legal)
+            for column in (batch.action, batch.reward, batch.discount, batch.next_legal)
         )
         with torch.no_grad():
             q_target = self.values(self.target, batch.next_observation)
             q_choice = self.values(self.online, batch.next_observation) if self.double else q_target
-            wanted = targets(reward, terminated, legal, q_target, q_choice, gamma)
-        present = self.values(self.online, batch.observation).gather(1, action[:, None])[:, 0]
-        loss = torch.nn.functional.mse_loss(present, wanted)
+            wanted = targets(reward, discount, legal, q_target, q_choice)
+        error = self.values(self.online, batch.observation).gather(1, action[:, None])[:, 0] - wanted
+        squared = error.square()
+        loss = squared.mean() if weight is None else (torch.from_numpy(weight).to(self.device) * squared).mean()
         self.optimizer.zero_grad()
         loss.backward()
-        length = torch.nn.utils.clip_grad_norm_(self.weights, math.inf)  # an infinite limit: only computes the norm
-        size = loss.item()
-        if not (math.isfinite(size) and math.isfinite(length.item())):
+        # squares of gradients that are not finite are not finite, nor is then their sum
+        size, lengths = loss.item(), [each.grad.norm() for each in self.weights if each.grad is not None]
+        if not (math.isfinite(size) and math.isfinite(torch.stack(lengths).norm().item())):
             raise errors.LearningError(
                 f"learning diverges: the loss is {size:g}; the weights from before this update are kept. "
                 "Give a smaller learning_rate=, or divide the rewards by their largest size"
@@ -147,7 +142,7 @@ class QLearner:
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
         self.optimizer.step()
-        return size
+        return error.detach().cpu().numpy()
 
     def copy(self) -> list[Any]:
         """The weights of the network that learns, as they are now."""

@@ -3,7 +3,7 @@
 import copy
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 import gymnasium
@@ -16,6 +16,8 @@ from rlsuite.agents.exploration import choices
 from rlsuite.agents.memory import ActionValues
 from rlsuite.agents.schedules import EPISODES, STEPS, Rate
 from rlsuite.approximation.batch.rollout import returns_of
+from rlsuite.approximation.deep.n_step import Window
+from rlsuite.approximation.deep.prioritised import PrioritisedReplay
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.replay import Replay
 from rlsuite.core.aliases import Env
@@ -37,19 +39,39 @@ class Pace(NamedTuple):
     gamma: float
     learning_rate: Rate
     replay_size: int
+    priority: float
+    importance: Rate
+    n_steps: int
     batch_size: int
     learning_starts: int
     train_every: int
+    lessons: int
     target_rate: float
+    target_every: int
+
+
+class Place:
+    """One of the environments of a run, and how far its episode is."""
+
+    def __init__(self, env: Env, window: Window):
+        self.env, self.window = env, window
+        self.present: AnyArray | None = None
+        """the present observation as it is stored, (1, *shape); None before an episode"""
+        self.legal: NDArray[np.bool_]
+        """the actions (n_actions,) that exist there"""
+        self.total, self.length = 0.0, 0
 
 
 class DeepRun:
-    """Experience in one environment; `learn` may be called again and goes on where it stopped, mid-episode.
+    """Experience in some environments; `learn` may be called again and goes on where it stopped, mid-episode.
+
+    The environments take turns: each makes a step with the action values that the network gave in the beginning of the
+    round, and the lessons that are due follow at its end.
 
     Parameters
     ----------
-    env : gymnasium.Env
-        The environment.
+    envs : sequence of gymnasium.Env
+        The environment, as often as it is stepped side by side.
     learner : QLearner
         What learns.
     memory : ActionValues
@@ -59,32 +81,38 @@ class DeepRun:
     seed : int
         For the record.
     seeds : sequence of three SeedSequence
-        For the choice of actions, for the environment, and for the choice of transitions to learn from.
+        For the choice of actions, for the environments, and for the choice of transitions to learn from.
     """
 
     def __init__(
         self,
-        env: Env,
+        envs: Sequence[Env],
         learner: QLearner,
         memory: ActionValues,
         pace: Pace,
         seed: int,
         seeds: tuple[np.random.SeedSequence, np.random.SeedSequence, np.random.SeedSequence],
     ):
-        self.env, self.learner, self.memory, self.pace, self.seed = env, learner, memory, pace, seed
+        self.learner, self.memory, self.pace, self.seed = learner, memory, pace, seed
         choice_seed, env_seed, replay_seed = seeds
         self.choice_rng, self.replay_rng = np.random.default_rng(choice_seed), np.random.default_rng(replay_seed)
         self.next_choice = choices(memory, 0, self.choice_rng).__next__  # uses arrays that `self` owns
-        self.first_action = int(cast(Any, env.action_space).start)
-        inputs = learner.inputs
-        self.replay = Replay(pace.replay_size, inputs.shape, inputs.dtype, learner.n_actions)
+        self.first_action = int(cast(Any, envs[0].action_space).start)
+        of_transitions = (pace.replay_size, learner.inputs.shape, learner.inputs.dtype, learner.n_actions)
+        self.replay = PrioritisedReplay(*of_transitions, pace.priority) if pace.priority else Replay(*of_transitions)
         self.all_reward, self.steps = 0.0, 0
+        self.lessons, self.lessons_due = 0, 0
         self.log = _Log("steps")
-        self.present: AnyArray | None = None
         self.best: list[Any] | None = None
         """the weights that did best in an evaluation of this run"""
         self.best_value = -math.inf
-        self._begin_episode(int(env_seed.generate_state(1)[0]))
+        self.places = [Place(env, Window(pace.n_steps, pace.gamma)) for env in envs]
+        self.turn = 0
+        """the place that makes the next step"""
+        self.q: NDArray[np.float64]
+        """action values (n_places, n_actions) in the beginning of the round"""
+        for place, state in zip(self.places, env_seed.generate_state(len(envs)), strict=True):
+            self._begin_episode(place, int(state))
 
     def learn(self, budget: Budget, progress: bool) -> None:
         """Learn; `record` returns the results, also when an error or Ctrl-C ended it early."""
@@ -108,8 +136,11 @@ class DeepRun:
                         log.checkpoints.append((int(clock[which]), self.all_reward))
                     if evaluate is not None and moment in evaluations:
                         self._record_evaluation(int(clock[which]), *evaluate())
-        except BaseException:  # the last step may not be recorded: the next call begins a new episode
-            self.present = None
+        except BaseException:  # the last step may not be recorded: the next call begins new episodes
+            self.turn = self.lessons_due = 0
+            for place in self.places:
+                place.present = None
+                place.window.clear()
             raise
 
     def record(self, compiling_seconds: float) -> Record:
@@ -135,52 +166,74 @@ class DeepRun:
     @property
     def name(self) -> str:
         """Id of the environment, or the name of its class."""
-        return self.env.spec.id if self.env.spec is not None else type(self.env.unwrapped).__name__
+        env = self.places[0].env
+        return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
 
-    def _begin_episode(self, seed: int | None = None) -> None:
-        observation, info = self.env.reset(seed=seed)
-        self.present = self._stored(observation)
-        self.memory.legal[0] = legal_actions(self._where, info, self.learner.n_actions)
-        self.episode_return, self.episode_length = 0.0, 0
+    def _begin_episode(self, place: Place, seed: int | None = None) -> None:
+        observation, info = place.env.reset(seed=seed)
+        place.present = self._stored(observation)
+        place.legal = legal_actions(self._where, info, self.learner.n_actions)
+        place.total, place.length = 0.0, 0
+
+    def _look(self) -> None:
+        """Find out where all places are, and what the actions there are worth."""
+        for place in self.places:
+            if place.present is None:
+                self._begin_episode(place)
+        present = [cast(AnyArray, place.present) for place in self.places]
+        self.q = self.learner.q(present[0] if len(present) == 1 else np.concatenate(present))
 
     def _step(self) -> None:
-        if self.present is None:
-            self._begin_episode()
-        present, memory = cast(AnyArray, self.present), self.memory
-        memory.q[0] = self.learner.q(present)[0]
+        if self.turn == 0:
+            self._look()
+        place, memory = self.places[self.turn], self.memory
+        present = cast(AnyArray, place.present)
+        memory.q[0], memory.legal[0] = self.q[self.turn], place.legal
         action = self.next_choice()
         if action < 0:
             raise errors.LearningError(
                 f"{self._where} info['action_mask'] allows no action, but the episode has not ended"
             )
-        answer = cast("tuple[Any, object, bool, bool, dict[str, Any]]", self.env.step(action + self.first_action))
+        answer = cast("tuple[Any, object, bool, bool, dict[str, Any]]", place.env.step(action + self.first_action))
         observation, paid, terminated, truncated, info = answer
         reward, arrived = reward_of_float32(paid, self.name, self.steps + 1), self._stored(observation)
-        memory.legal[0] = legal_actions(self._where, info, self.learner.n_actions)
-        self.replay.add(present[0], action, reward, arrived[0], terminated, memory.legal[0])
+        place.legal = legal_actions(self._where, info, self.learner.n_actions)
+        ends = terminated or truncated
+        for step in place.window.add(present[0], action, reward, terminated, ends):
+            self.replay.add(step.observation, step.action, step.reward, arrived[0], step.discount, place.legal)
         self.steps += 1
         self.all_reward += reward
-        self.episode_return += reward
-        self.episode_length += 1
+        place.total += reward
+        place.length += 1
         memory.visits[0, action] += 1
         memory.clock[STEPS] += 1
-        self.present = arrived
-        if terminated or truncated:
+        place.present = arrived
+        if ends:
             memory.clock[EPISODES] += 1
-            self.log.returns.append(self.episode_return)
-            self.log.lengths.append(self.episode_length)
-            self.present = None
-        self._teach()
+            self.log.returns.append(place.total)
+            self.log.lengths.append(place.length)
+            place.present = None
+        self.turn = (self.turn + 1) % len(self.places)
+        if self.steps >= self.pace.learning_starts and self.steps % self.pace.train_every == 0 and len(self.replay):
+            self.lessons_due += self.pace.lessons
+        if self.turn == 0:
+            for _ in range(self.lessons_due):
+                self._teach()
+            self.lessons_due = 0
 
     def _teach(self) -> None:
-        pace = self.pace
-        if self.steps < pace.learning_starts or self.steps % pace.train_every:
-            return
-        rate = pace.learning_rate
-        learning_rate = rate.formula.function(rate.start, rate.end, rate.speed, int(self.memory.clock[rate.unit]))
-        batch = self.replay.sample(pace.batch_size, self.replay_rng)
-        self.learner.improve(batch, pace.gamma, learning_rate)
-        self.learner.follow(pace.target_rate)
+        pace, replay = self.pace, self.replay
+        batch = replay.sample(pace.batch_size, self.replay_rng)
+        replay.learned(
+            self.learner.improve(batch, self._now(pace.learning_rate), replay.weights(self._now(pace.importance)))
+        )
+        self.lessons += 1
+        if self.lessons % pace.target_every == 0:
+            self.learner.follow(pace.target_rate)
+
+    def _now(self, rate: Rate) -> float:
+        """Value of a schedule now."""
+        return rate.formula(rate.start, rate.end, rate.speed, int(self.memory.clock[rate.unit]))
 
     def _record_evaluation(self, time: int, value: float, total: float) -> None:
         self.log.evaluations.append((time, value, total))
@@ -196,7 +249,7 @@ class DeepRun:
     def _evaluator(self) -> Callable[[], Evaluation]:
         """Make a function that plays a few episodes of the greedy policy on a copy of the environment."""
         try:
-            own = _Masks(copy.deepcopy(self.env), f"{self.name}, evaluation:")
+            own = _Masks(copy.deepcopy(self.places[0].env), f"{self.name}, evaluation:")
         except (TypeError, ValueError, RuntimeError) as error:
             raise errors.UnsuitableEnvironment(
                 f"evaluate_every needs a copy of {self.name}, which cannot be copied ({error}); omit evaluate_every"

@@ -309,6 +309,16 @@ def test_unsuitable_environments_are_named(learned):
         ("target_rate", 2.0),
         ("device", "abacus"),
         ("channels", "middle"),
+        ("priority", 1.5),
+        ("priority", float("nan")),
+        ("importance", -0.1),
+        ("importance", rl.Inverse(1.0, per="visits")),
+        ("n_steps", 0),
+        ("n_envs", 1.5),
+        ("frames", 0),
+        ("lessons", 0),
+        ("target_every", 0),
+        ("network", "net"),
     ],
 )
 def test_bad_parameters_are_named(name, value):
@@ -348,3 +358,129 @@ def test_a_reward_beyond_float32_is_named(corridor):
         errors.LearningError, match=r"step 1: .* reward -1e\+39, but a network computes in float32, up to"
     ):
         DQN(**SMALL).learn(env, steps=10, seed=1)
+
+
+EXTRAS = {
+    "several steps": {"n_steps": 3},
+    "priority": {"priority": 0.6, "importance": rl.Linear(0.4, 1.0, over=100)},
+    "frames": {"frames": 3},
+    "environments": {"n_envs": 3},
+    "lessons": {"train_every": 8, "lessons": 4, "target_every": 5, "target_rate": 1.0},
+    "all": {"n_steps": 3, "priority": 0.6, "frames": 2, "n_envs": 4, "train_every": 2, "lessons": 2},
+}
+
+
+@pytest.mark.parametrize("extra", EXTRAS.values(), ids=EXTRAS)
+def test_each_extra_learns_the_same_bytes_in_halves_and_is_saved(extra, learned, tmp_path):
+    agent = DQN(**SMALL, **extra).learn("CartPole-v1", steps=200, seed=7)
+    halves = DQN(**SMALL, **extra).learn("CartPole-v1", steps=90, seed=7, evaluate_every=45)
+    halves.learn("CartPole-v1", steps=110)  # in the middle of a round
+    assert weights(halves) == weights(agent)
+    assert halves.episodes_.tobytes() == agent.episodes_.tobytes()
+    assert weights(agent) != weights(learned)
+    agent.save(tmp_path / "agent.npz")
+    again = DQN.load(tmp_path / "agent.npz")
+    assert weights(again) == weights(agent)
+    assert {name: getattr(again, name) for name in extra} == extra
+    assert returns_of(again.seen("CartPole-v1"), again.act, 2, seed=1).min() > 5
+
+
+def test_lessons_are_as_many_as_the_parameters_say():
+    for extra, lessons in [({}, 151), ({"train_every": 8, "lessons": 4}, 19 * 4), ({"n_envs": 3}, 151 - 2)]:
+        agent = DQN(**SMALL, **extra).learn("CartPole-v1", steps=200, seed=7)
+        assert agent._run.lessons == lessons  # of the last two steps they follow when the round is over
+    jumps = DQN(**SMALL, target_every=151, target_rate=1.0).learn("CartPole-v1", steps=199, seed=7)
+    online, target = (list(network.state_dict().values()) for network in jumps.learner_.networks.values())
+    assert not any(torch.equal(one, other) for one, other in zip(online, target, strict=True))
+    jumps.learn("CartPole-v1", steps=1)
+    assert all(torch.equal(one, other) for one, other in zip(online, target, strict=True))
+
+
+def test_environments_side_by_side_have_episodes_of_their_own(corridor):
+    agent = DQN(**SMALL, n_envs=4).learn(corridor(), steps=400, seed=1)
+    places = agent._run.places
+    assert len({id(place.env) for place in places}) == 4
+    assert agent.episodes_["length"].sum() + sum(place.length for place in places if place.present is not None) == 400
+    kept = agent._run.replay.kept  # a step of each in turn: what one saw next, it sees four steps later
+    follows = (kept.next_observation[:396] == kept.observation[4:400]).all(axis=(1, 2, 3))
+    assert follows.mean() > 0.8
+
+    class Unique(corridor):
+        def __deepcopy__(self, memo):
+            raise TypeError("there is one")
+
+    with pytest.raises(errors.UnsuitableEnvironment, match=r"n_envs=2 needs copies of Unique, .*\(there is one\)"):
+        DQN(**SMALL, n_envs=2).learn(Unique(), steps=10)
+
+
+def test_replay_holds_the_targets_of_several_steps(corridor):
+    agent = DQN(**SMALL, gamma=0.5, n_steps=2).learn(corridor(), steps=300, seed=1)
+    kept = agent._run.replay.kept
+    rows = np.arange(len(agent._run.replay))
+    paid = kept.reward[rows]
+    assert set(paid.tolist()) == {0.0, 0.5, 1.0}  # the goal pays 1, now or a step later
+    assert (kept.discount[rows][paid > 0] == 0.0).all()
+    assert set(kept.discount[rows][paid == 0].tolist()) == {0.25, 0.5}  # an episode that was cut off has one step left
+
+
+class Blinking(gymnasium.Env):
+    """Two lights in turn, of which one is seen at a time: only who has seen both can tell which way to go."""
+
+    observation_space = gymnasium.spaces.Box(0.0, 1.0, (1,), dtype=np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.light, self.age = int(self.np_random.integers(2)), 0
+        return np.array([self.light], dtype=np.float32), {}
+
+    def step(self, action):
+        self.age += 1
+        paid = float(self.age == 2 and action == self.light)
+        return np.zeros(1, dtype=np.float32), paid, self.age == 2, False, {}
+
+
+def test_who_sees_the_latest_observations_remembers():
+    for frames, best in ((1, 0.5), (2, 1.0)):
+        agent = DQN(
+            frames=frames, hidden=(16,), learning_rate=0.01, learning_starts=50, exploration=rl.EpsilonGreedy(0.5)
+        ).learn(Blinking(), steps=400, seed=1)
+        assert returns_of(agent.seen(Blinking()), agent.act, 60, seed=1).mean() == pytest.approx(best, abs=0.2)
+    with pytest.raises(errors.ParameterError, match=r"this network takes observations of shape \(2, 1\)"):
+        agent.act(np.zeros(1))
+    with pytest.raises(errors.UnsuitableEnvironment, match="frames=2 puts observations together that are a Box"):
+        DQN(frames=2).learn("FrozenLake-v1", steps=10)
+
+
+@pytest.mark.parametrize("shape", [(6, 5), (2, 6, 5), (6, 5, 2)])
+def test_images_one_after_the_other_are_planes(shape):
+    class Pictures(gymnasium.Env):
+        observation_space = gymnasium.spaces.Box(0, 255, shape, dtype=np.uint8)
+        action_space = gymnasium.spaces.Discrete(2)
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            return self.observation_space.sample(), {}
+
+        def step(self, action):
+            return self.observation_space.sample(), 0.0, False, False, {}
+
+    agent = DQN(**SMALL, convolutions=[(4, 2, 1)], frames=3).learn(Pictures(), steps=4, seed=1)
+    planes = 3 * (1 if len(shape) == 2 else 2)
+    assert next(agent.learner_.online.parameters()).shape == (4, planes, 2, 2)
+    stack = np.random.default_rng(1).integers(256, size=(1, 3, *shape)).astype(np.uint8)
+    entered = agent.learner_.inputs.tensor(stack, "cpu").numpy()[0] * 255.0
+    single = [image.transpose(2, 0, 1) if shape[-1] == 2 else np.atleast_3d(image) for image in stack[0]]
+    wanted = stack[0] if len(shape) == 2 else np.concatenate(single)
+    np.testing.assert_allclose(entered, wanted, atol=1e-3)
+
+
+def test_images_without_a_range_are_named():
+    class Unbounded(gymnasium.Env):
+        observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (2, 9, 9), dtype=np.float32)
+        action_space = gymnasium.spaces.Discrete(2)
+
+    with pytest.raises(
+        errors.UnsuitableEnvironment, match=r"images of Unbounded are numbers without bounds.*image / 255"
+    ):
+        DQN(convolutions=[(4, 2, 1)]).learn(Unbounded(), steps=10)

@@ -6,6 +6,7 @@ from rlsuite import errors
 from rlsuite.approximation.deep.inputs import Inputs
 from rlsuite.approximation.deep.network import Convolution, action_values, build_network, check_layers
 from rlsuite.approximation.deep.pytorch import device_of, one_thread
+from rlsuite.reference import duelling_values
 
 torch = pytest.importorskip("torch")
 
@@ -71,6 +72,8 @@ def test_the_advantages_of_a_duelling_network_cancel():
     q = action_values(outputs, dueling=True)
     torch.testing.assert_close(q.mean(dim=1), outputs[:, 0])  # the mean is V
     torch.testing.assert_close(q[:, 1] - q[:, 0], outputs[:, 2] - outputs[:, 1])  # differences are those of A
+    plain = outputs.double().numpy()
+    np.testing.assert_allclose(q.numpy(), duelling_values(plain[:, 0], plain[:, 1:]), rtol=1e-5, atol=1e-6)
     assert action_values(outputs, dueling=False) is outputs
 
 

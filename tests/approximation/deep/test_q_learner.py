@@ -3,6 +3,7 @@ import pytest
 
 from rlsuite import errors
 from rlsuite.approximation.deep.inputs import Inputs
+from rlsuite.approximation.deep.network import build_network
 from rlsuite.approximation.deep.pytorch import arrays_of, one_thread
 from rlsuite.approximation.deep.q_learner import QLearner, targets
 from rlsuite.approximation.deep.replay import Transitions
@@ -10,54 +11,48 @@ from rlsuite.approximation.deep.replay import Transitions
 torch = pytest.importorskip("torch")
 
 REWARD = torch.tensor([1.0, 2.0, 3.0, 4.0])
-ENDED = torch.tensor([False, False, True, False])
+DISCOUNT = torch.tensor([0.5, 0.25, 0.0, 0.5])  # an end has no future
 LEGAL = torch.tensor([[True, True], [True, True], [False, False], [True, False]])
 Q_TARGET = torch.tensor([[10.0, 20.0], [30.0, 40.0], [50.0, 60.0], [70.0, 80.0]])
 Q_ONLINE = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
 
 
 def learner(double=False, dueling=False, hidden=(), seed=1):
-    made = QLearner(
-        Inputs((2,)),
-        3,
-        hidden=hidden,
-        convolutions=(),
-        double=double,
-        dueling=dueling,
-        rng=np.random.default_rng(seed),
-        device="cpu",
-    )
+    network = build_network((2,), 3 + dueling, hidden, (), np.random.default_rng(seed))
+    made = QLearner(Inputs((2,)), 3, network, double=double, dueling=dueling)
     with torch.no_grad():  # a target network of its own, which prefers other actions
         for tensor in made.target.parameters():
             tensor.mul_(-1.0).add_(0.5)
     return made
 
 
-def batch(n=4, seed=2, reward=1.0):
+def batch(n=4, seed=2, reward=1.0, gamma=0.9):
     rng = np.random.default_rng(seed)
     return Transitions(
         observation=rng.normal(size=(n, 2)).astype(np.float32),
         action=rng.integers(3, size=n),
         reward=np.full(n, reward, dtype=np.float32),
         next_observation=rng.normal(size=(n, 2)).astype(np.float32),
-        terminated=np.arange(n) % 2 == 1,
+        discount=np.where(np.arange(n) % 2 == 1, 0.0, gamma).astype(np.float32),
         next_legal=np.ones((n, 3), dtype=np.bool_),
     )
 
 
 def test_targets_by_hand():
-    # the best legal action by the target network's own values; an end has no future
-    found = targets(REWARD, ENDED, LEGAL, Q_TARGET, Q_TARGET, 0.5)
-    assert found.tolist() == [1 + 10, 2 + 20, 3, 4 + 35]
+    # the best legal action by the target network's own values
+    found = targets(REWARD, DISCOUNT, LEGAL, Q_TARGET, Q_TARGET)
+    assert found.tolist() == [1 + 10, 2 + 10, 3, 4 + 35]
     # the online network chooses the first action in the first row: the target network's value of it counts
-    found = targets(REWARD, ENDED, LEGAL, Q_TARGET, Q_ONLINE, 0.5)
-    assert found.tolist() == [1 + 5, 2 + 20, 3, 4 + 35]
+    found = targets(REWARD, DISCOUNT, LEGAL, Q_TARGET, Q_ONLINE)
+    assert found.tolist() == [1 + 5, 2 + 10, 3, 4 + 35]
 
 
+@pytest.mark.parametrize("weight", [None, [1.0, 0.25, 0.5, 0.0]])
 @pytest.mark.parametrize("double", [False, True])
-def test_one_lesson_by_hand(double):
+def test_one_lesson_by_hand(double, weight):
     """Weights after a step of a linear network equal Adam's first step down the gradient of the mean squared error."""
-    rate, gamma, some = 0.01, 0.9, batch()
+    rate, some = 0.01, batch()
+    counts = np.ones(4, dtype=np.float32) if weight is None else np.array(weight, dtype=np.float32)
     pupil = learner(double)
     online, target = arrays_of(pupil.online), arrays_of(pupil.target)
 
@@ -65,17 +60,16 @@ def test_one_lesson_by_hand(double):
         return x.astype(np.float64) @ arrays["1.weight"].T.astype(np.float64) + arrays["1.bias"]
 
     choices = [q(network, some.next_observation).argmax(axis=1) for network in (target, online)]
-    assert (choices[0] != choices[1])[~some.terminated].any()
+    assert (choices[0] != choices[1])[some.discount > 0].any()
     choice = choices[double]
     future = q(target, some.next_observation)[np.arange(4), choice]
-    error = q(online, some.observation)[np.arange(4), some.action] - (
-        some.reward + gamma * np.where(some.terminated, 0.0, future)
-    )
+    error = q(online, some.observation)[np.arange(4), some.action] - (some.reward + some.discount * future)
     gradient = {"1.weight": np.zeros((3, 2)), "1.bias": np.zeros(3)}
     for i in range(4):
-        gradient["1.weight"][some.action[i]] += 2 * error[i] * some.observation[i] / 4
-        gradient["1.bias"][some.action[i]] += 2 * error[i] / 4
-    assert pupil.improve(some, gamma, rate) == pytest.approx((error**2).mean(), rel=1e-6)
+        gradient["1.weight"][some.action[i]] += 2 * counts[i] * error[i] * some.observation[i] / 4
+        gradient["1.bias"][some.action[i]] += 2 * counts[i] * error[i] / 4
+    found = pupil.improve(some, rate, None if weight is None else counts)
+    np.testing.assert_allclose(found, error, rtol=1e-5, atol=1e-6)
     for name, array in arrays_of(pupil.online).items():
         # the moments of Adam's first step, corrected for their bias, are g and g^2
         wanted = online[name] - rate * gradient[name] / (np.abs(gradient[name]) + 1e-8)
@@ -96,13 +90,13 @@ def test_the_target_network_follows_by_its_rate():
 @pytest.mark.parametrize("spoilt", ["reward", "observation"])
 def test_a_diverging_lesson_leaves_the_weights_alone(spoilt):
     pupil, some = learner(dueling=True, hidden=(4,)), batch()
-    pupil.improve(some, 0.9, 0.01)
+    pupil.improve(some, 0.01)
     before = arrays_of(pupil.online)
     getattr(some, spoilt)[2] = np.inf
     with pytest.raises(
         errors.LearningError, match=r"learning diverges: the loss is .*; the weights from before this update are kept"
     ):
-        pupil.improve(some, 0.9, 0.01)
+        pupil.improve(some, 0.01)
     for name, array in arrays_of(pupil.online).items():
         np.testing.assert_array_equal(array, before[name])
 
@@ -114,10 +108,10 @@ def test_a_duelling_network_learns_values_given_by_a_table():
     pupil = learner(double=True, dueling=True)
     ids = rng.integers(2, size=64)
     x, action = np.eye(2, dtype=np.float32)[ids], rng.integers(3, size=64)
-    ended = np.ones(64, dtype=np.bool_)
+    ended = np.zeros(64, dtype=np.float32)
     some = Transitions(x, action, table[ids, action].astype(np.float32), x, ended, np.ones((64, 3), dtype=np.bool_))
     with one_thread():
         for t in range(400):
-            pupil.improve(some, 0.9, 0.2 * 0.98**t)
+            pupil.improve(some, 0.2 * 0.98**t)
     np.testing.assert_allclose(pupil.q(np.eye(2, dtype=np.float32)), table, atol=1e-3)
     assert pupil.best(np.eye(2, dtype=np.float32)[1:], np.array([False, False, True])) == 2

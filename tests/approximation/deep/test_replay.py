@@ -8,7 +8,7 @@ from rlsuite.approximation.deep.replay import Replay
 def filled(n, capacity=5):
     replay = Replay(capacity, (2,), np.dtype(np.float32), n_actions=3)
     for t in range(n):
-        replay.add([t, -t], t % 3, 10.0 * t, [t + 1, -t - 1], t % 2 == 1, [True, False, t % 2 == 0])
+        replay.add([t, -t], t % 3, 10.0 * t, [t + 1, -t - 1], 0.5 * t, [True, False, t % 2 == 0])
     return replay
 
 
@@ -27,7 +27,8 @@ def test_the_parts_of_a_transition_stay_together():
     np.testing.assert_array_equal(sample.action, t % 3)
     np.testing.assert_array_equal(sample.reward, 10.0 * t)
     np.testing.assert_array_equal(sample.next_observation, np.column_stack([t + 1, -t - 1]))
-    np.testing.assert_array_equal(sample.terminated, t % 2 == 1)
+    np.testing.assert_array_equal(sample.discount, 0.5 * t)
+    assert filled(7).weights(0.5) is None
     np.testing.assert_array_equal(sample.next_legal, np.column_stack([t >= 0, t < 0, t % 2 == 0]))
 
 
