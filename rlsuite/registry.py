@@ -1,6 +1,7 @@
 """All agents and their parts by name: those of rlsuite, and yours once they are imported."""
 
 from collections.abc import Mapping
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -8,6 +9,7 @@ from rlsuite.agents.agent import Agent
 from rlsuite.agents.storage import defined_agents, read_agent
 from rlsuite.core import described
 from rlsuite.core.described import UnknownClass, build
+from rlsuite.core.named_estimators import Find, imported_class, named_class
 
 
 def agent_classes() -> dict[str, type[Agent]]:
@@ -32,13 +34,22 @@ def choices(key: str) -> tuple[str, dict[str, type]]:
     return described.choices(key)
 
 
-def build_agent(plain: Mapping[str, Any]) -> Agent:
+def build_agent(plain: Mapping[str, Any], find: Find = named_class) -> Agent:
     """Make an agent from plain data.
+
+    Parameters
+    ----------
+    plain : mapping
+        The class under ``name``, parameters beside it.
+    find : callable
+        From ``module:Class`` or ``file.py:Class`` of an estimator to the class; by default it is imported.
 
     Raises
     ------
     ParameterError
         If a name (`UnknownClass`) or a parameter is unknown, with the nearest choice, or a value is outside its range.
+    FileError
+        If there is no such module or file to import.
 
     Examples
     --------
@@ -46,9 +57,9 @@ def build_agent(plain: Mapping[str, Any]) -> Agent:
     Softmax(temperature=None, base=2.0)
     """
     try:
-        return build("agent", defined_agents(), plain)
+        return build("agent", defined_agents(), plain, find)
     except UnknownClass:
-        return build("agent", agent_classes(), plain)
+        return build("agent", agent_classes(), plain, find)
 
 
 def load(path: str | PathLike[str]) -> Agent:
@@ -72,7 +83,7 @@ def load(path: str | PathLike[str]) -> Agent:
     ...     rl.load(f"{folder}/sarsa.npz").q_.shape
     (16, 4)
     """
-    return read_agent(path, build_agent)
+    return read_agent(path, partial(build_agent, find=imported_class))
 
 
 def _import_all() -> None:

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from rlsuite import __version__, errors
 from rlsuite.cli import checking, demo, experiments, filtering, listing, solving, training
-from rlsuite.cli.options import two_agents
+from rlsuite.cli.options import two_agents, with_parameters_joined
 from rlsuite.cli.output import complain, note, show_warning
 from rlsuite.synonyms import FORMER_NAMES, in_dashes, nearest
 
@@ -162,7 +162,7 @@ def _parse(
         raise errors.ParameterError(unknown if instead is None else f"there is no command {given[0]!r}: {instead}")
     if given[0] in commands:
         given = _with_present_flags(given, _flags(commands[given[0]]))
-    chosen, extra = parser.parse_known_args(given)
+    chosen, extra = parser.parse_known_args(with_parameters_joined(given))
     if "words" in chosen and not any(one.startswith("-") and not one[1:2].isdigit() for one in extra):
         # argparse stops collecting them at the first flag, and takes -1,2 for a flag
         chosen.words, extra = [*chosen.words, *extra], []

@@ -39,7 +39,8 @@ class TakesFlags(Protocol):
 
 SCHEDULE_HELP = "a number, or a schedule such as linear:1.0:0.1:5000, exponential:1.0:0.999, inverse:1.0:visits"
 EXPLORATION_FLAGS = ("epsilon", "temperature", "base", "c", "beta")
-AGENT_FLAGS = ("gamma", "learning_rate", *EXPLORATION_FLAGS, "features", "agent")
+ESTIMATOR_FLAGS = ("features", "regressor", "classifier")
+AGENT_FLAGS = ("gamma", "learning_rate", *EXPLORATION_FLAGS, *ESTIMATOR_FLAGS, "agent")
 
 DEFAULT_GAMMA = 0.99
 """Discount of environments that do not have one."""
@@ -57,9 +58,22 @@ def add_agent_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--beta", metavar="VALUE", help="explore by a bonus for actions rarely taken")
     group.add_argument(
         "--features",
-        metavar="MAP[:KEY=VALUE...]",
-        help="feature map in which values are linear: tile-coding:n_tilings=8:bins=8, ...",
+        action="append",
+        default=[],
+        metavar="MAP",
+        help="feature map in which values are linear: tile-coding, clusters, module:Class, file.py:Class; given "
+        "several times, each sees what the one before makes. --features.KEY VALUE, after it, is a parameter of it; so "
+        "is MAP:KEY=VALUE",
     )
+    for flag, example in (("regressor", "tree:DecisionTreeRegressor"), ("classifier", "naive_bayes:GaussianNB")):
+        group.add_argument(
+            f"--{flag}",
+            action="append",
+            default=[],
+            metavar="MODULE:CLASS",
+            help=f"{flag} of an agent that learns with one: sklearn.{example}, file.py:Class; --{flag}.KEY VALUE is a "
+            "parameter of it",
+        )
     group.add_argument(
         "--agent", action="append", default=[], metavar="KEY=VALUE", help="any other keyword of the agent"
     )
@@ -188,8 +202,7 @@ def schedule(flag: str, text: str) -> Any:
     import dataclasses
 
     from rlsuite.agents.schedules import UNITS, Schedule
-    from rlsuite.core.described import kinds
-    from rlsuite.experiments.lookup import match
+    from rlsuite.core.described import kinds, match
 
     known = {key: kind for key, kind in kinds(Schedule).items() if len(dataclasses.fields(kind)) > 1}
     kind = match(name, known)
@@ -203,23 +216,54 @@ def schedule(flag: str, text: str) -> Any:
     return {"name": kind, **dict(zip(fields, map(literal, values), strict=False)), **given}
 
 
-def features(text: str) -> Keywords:
-    """A feature map in plain form.
+def with_parameters_joined(words: Sequence[str]) -> list[str]:
+    """The words of a command line, where a parameter of an estimator follows it as the same flag with ``.KEY=VALUE``.
 
-    >>> features("tile-coding:n_tilings=4:bins=[8,4]")
-    {'name': 'TileCoding', 'n_tilings': 4, 'bins': [8, 4]}
+    >>> with_parameters_joined(["--features", "clusters", "--features.n_clusters", "16"])
+    ['--features', 'clusters', '--features', '.n_clusters=16']
     """
-    from rlsuite.core.described import kinds
-    from rlsuite.experiments.lookup import match
-    from rlsuite.features import FeatureMap
+    joined: list[str] = []
+    left = iter(words)
+    for word in left:
+        flag, dot, key = word.removeprefix("--").partition(".")
+        if not word.startswith("--") or flag not in ESTIMATOR_FLAGS or not dot:
+            joined.append(word)
+            continue
+        key, equals, value = key.partition("=")
+        if not equals and (value := next(left, None)) is None:
+            raise ParameterError(f"{word} has no value: write {word} VALUE")
+        joined += [f"--{flag}", f".{key}={value}"]
+    return joined
 
-    name, *pairs = text.split(":")
-    # the base class of several maps has no compiled form of its own
-    known = {key: kind for key, kind in kinds(FeatureMap).items() if kind.rule is not FeatureMap.rule}
-    kind = match(name, known)
-    if kind is None:
-        raise ParameterError(f"--features {text!r}: {unknown('feature map', name, known)}")
-    return {"name": kind, **keywords("--features", pairs)}
+
+def estimator(flag: str, texts: Sequence[str]) -> Any:
+    """An estimator in plain form, or a list of them, which are applied one after the other.
+
+    >>> estimator("--features", ["tile-coding:n_tilings=4:bins=[8,4]"])
+    {'name': 'tile-coding', 'n_tilings': 4, 'bins': [8, 4]}
+    >>> estimator("--regressor", ["sklearn.tree:DecisionTreeRegressor", ".max_depth=5"])
+    {'name': 'sklearn.tree:DecisionTreeRegressor', 'max_depth': 5}
+    >>> estimator("--features", ["scaling", "clusters", ".n_clusters=16"])
+    [{'name': 'scaling'}, {'name': 'clusters', 'n_clusters': 16}]
+    """
+    found: list[Keywords] = []
+    for text in texts:
+        if not text.startswith("."):
+            parts = text.split(":")
+            names = [part for part in parts if "=" not in part]
+            found.append({"name": ":".join(names), **keywords(flag, parts[len(names) :])})
+            continue
+        path, _, value = text[1:].partition("=")
+        if not found:
+            raise ParameterError(f"{flag}.{path} is a parameter of {flag}, which comes before it: {flag} NAME")
+        table: Keywords = found[-1]
+        *outer, key = path.replace("-", "_").split(".")
+        for name in outer:  # a parameter of an estimator that is a parameter itself
+            if not isinstance(table.get(name), dict):
+                table[name] = {"name": table.get(name)}
+            table = table[name]
+        table[key] = literal(value)
+    return found[0] if len(found) == 1 else found
 
 
 def agent_of(chosen: argparse.Namespace) -> "Agent":
@@ -230,7 +274,8 @@ def agent_of(chosen: argparse.Namespace) -> "Agent":
     ParameterError
         If there is no such agent, or it does not take a parameter.
     """
-    from rlsuite.experiments.lookup import find_agent_class, match
+    from rlsuite.core.described import match
+    from rlsuite.experiments.lookup import find_agent_class
     from rlsuite.registry import agent_classes, build_agent
 
     try:
@@ -246,8 +291,9 @@ def agent_of(chosen: argparse.Namespace) -> "Agent":
         plain["gamma"] = literal(chosen.gamma)
     if chosen.learning_rate is not None:
         plain["learning_rate"] = schedule("--learning-rate", chosen.learning_rate)
-    if chosen.features is not None:
-        plain["features"] = features(chosen.features)
+    plain |= {
+        flag: estimator(f"--{flag}", getattr(chosen, flag)) for flag in ESTIMATOR_FLAGS if getattr(chosen, flag) != []
+    }
     given = {flag: getattr(chosen, flag) for flag in EXPLORATION_FLAGS if getattr(chosen, flag) is not None}
     # Some agents have such a parameter of their own: the epsilon of EXP3, the c of UCB1.
     own = {field.name for field in dataclasses.fields(kind)} & given.keys()

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import inspect
 import re
 import sys
-import zlib
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from importlib.metadata import entry_points
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from rlsuite.core.checks import whole_amount
 from rlsuite.core.interrupts import uninterrupted
+from rlsuite.core.modules import module_of, parts_of
 from rlsuite.errors import EnvironmentNotFound, FileError, ParameterError, RlsuiteError, UnsuitableEnvironment, unknown
 
 if TYPE_CHECKING:
@@ -200,86 +197,6 @@ def _env_of_file(spec: str, place: str, name: str, module: ModuleType, kwargs: M
     raise EnvironmentNotFound(
         f"{spec!r}: {unknown('class', name, classes) if classes else 'the file has no environment class'}"
     )
-
-
-def parts_of(spec: str) -> tuple[str, str]:
-    """Return the place and the name in ``module:Name``, ``file.py:Name``, ``file.py`` or ``Name``; either may be empty.
-
-    >>> parts_of("folder/file.py:Maze"), parts_of("file.py"), parts_of("CliffWalking-v1")
-    (('folder/file.py', 'Maze'), ('file.py', ''), ('', 'CliffWalking-v1'))
-    """
-    if spec.endswith(".py"):
-        return spec, ""
-    place, _, name = spec.rpartition(":")
-    return place, name
-
-
-def module_of(place: str, folder: Path = Path()) -> ModuleType:
-    """Return the module that a specification names: a file, which is run, or a module, which is imported.
-
-    Parameters
-    ----------
-    place : str
-        ``file.py`` or ``package.module``.
-    folder : Path
-        The folder that file names are relative to.
-
-    Raises
-    ------
-    FileError
-        If there is none, or running it raises.
-    """
-    if place.endswith(".py"):
-        return run_file(folder / place)
-    if place.startswith("."):
-        raise FileError(f"{place!r} is not the name of a module")
-    try:
-        return importlib.import_module(place)
-    except ModuleNotFoundError as cause:
-        if cause.name is None or not f"{place}.".startswith(f"{cause.name}."):
-            raise FileError(f"importing {place} failed: {cause}") from cause
-        file = Path(*place.split(".")).with_suffix(".py")
-        hint = f"; for the file in the current folder, write '{file}:Class'" if file.exists() else ""
-        raise FileError(f"there is no module {cause.name!r} to import{hint}") from cause
-    except (RlsuiteError, Warning):
-        raise
-    except Exception as cause:  # whatever the module raises as it is imported
-        raise FileError(f"importing {place} raised {type(cause).__name__}: {cause}") from cause
-
-
-def run_file(file: Path) -> ModuleType:
-    """Return the module in a file, executed once per state of the file.
-
-    Its name is the same in every process, so that machine code that is kept for its classes is found again.
-
-    Raises
-    ------
-    FileError
-        If there is no such file, it is not a Python file, or running it raises.
-    """
-    if not file.is_file():
-        raise FileError(f"there is no file {str(file)!r}")
-    resolved = file.resolve()
-    status = resolved.stat()
-    stamp = (status.st_mtime_ns, status.st_size)
-    # The class must stay importable under its module's name, for pickle and dataclasses among others; the
-    # checksum keeps files of the same name in different folders apart.
-    name = f"{resolved.stem}_{zlib.crc32(str(resolved).encode()):08x}"
-    module = sys.modules.get(name)
-    if module is not None and vars(module).get("__rlsuite_stamp__") == stamp:
-        return module
-    found = importlib.util.spec_from_file_location(name, resolved)
-    if found is None or found.loader is None:
-        raise FileError(f"{str(file)!r} is not a Python file")
-    module = importlib.util.module_from_spec(found)
-    vars(module)["__rlsuite_stamp__"] = stamp
-    sys.modules[name] = module
-    try:
-        found.loader.exec_module(module)
-    except Exception as cause:  # whatever the user's file raises
-        del sys.modules[name]
-        raise FileError(f"running the file raised {type(cause).__name__}: {cause}") from cause
-    return module
 
 
 # --------------------------------------------------------------------------------------------------- building

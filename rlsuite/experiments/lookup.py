@@ -3,23 +3,17 @@
 import dataclasses
 import inspect
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from rlsuite.agents import Agent
-from rlsuite.environments.finding import module_of, parts_of
+from rlsuite.core.described import match
+from rlsuite.core.modules import module_of, parts_of
+from rlsuite.core.named_estimators import ESTIMATORS, named_class
 from rlsuite.errors import FileError, ParameterError, RlsuiteError, unknown
 from rlsuite.experiments.store import Table, is_table
 from rlsuite.registry import agent_classes, build_agent, choices, defined_agents
-from rlsuite.synonyms import ELSEWHERE, in_dashes, nearest, plain
-
-
-def match(word: str, names: Iterable[str]) -> str | None:
-    """The class name that matches a name in lower case, with dashes or underscores.
-
-    >>> match("q-learning", ["QLearning", "Sarsa"])
-    'QLearning'
-    """
-    return next((name for name in names if plain(name) == plain(word)), None)
+from rlsuite.synonyms import ELSEWHERE, in_dashes, nearest
 
 
 def find_agent_class(spec: str, folder: Path = Path()) -> type[Agent]:
@@ -100,9 +94,9 @@ def agent_from_table(table: Table, where: str, folder: Path = Path()) -> Agent:
         raise type(error)(f"{where}.name: {error}") from error
     _check_keys(kind, table, where)
     try:
-        return build_agent({**table, "name": kind.__name__})
-    except ParameterError as error:
-        raise ParameterError(f"{where}: {error}") from error
+        return build_agent({**table, "name": kind.__name__}, partial(named_class, folder=folder))
+    except (ParameterError, FileError) as error:
+        raise type(error)(f"{where}: {error}") from error
 
 
 def _check_keys(kind: type, table: Table, where: str) -> None:
@@ -112,12 +106,12 @@ def _check_keys(kind: type, table: Table, where: str) -> None:
             continue
         if key not in allowed:
             raise ParameterError(f"{where}.{key}: {unknown(f'key of {kind.__name__}', key, allowed)}")
-        if is_table(value):
+        if is_table(value) and "name" in value and key not in ESTIMATORS:
             what, classes = choices(key)
-            if "name" in value and value["name"] not in classes:
+            name = match(str(value["name"]), classes)
+            if name is None:
                 raise ParameterError(f"{where}.{key}.name: {unknown(what, value['name'], classes)}")
-            if "name" in value:
-                _check_keys(classes[value["name"]], value, f"{where}.{key}")
+            _check_keys(classes[name], value, f"{where}.{key}")
 
 
 def _known_class(word: str) -> type[Agent]:

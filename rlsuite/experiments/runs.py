@@ -2,12 +2,14 @@
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rlsuite.core.checks import seed_list
 from rlsuite.core.described import describe
+from rlsuite.core.narrowing import is_list
 from rlsuite.errors import FileError
 from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Settings
 from rlsuite.experiments.folder import seed_folder, slug
@@ -108,15 +110,29 @@ def _describe(
     keywords = {key: _resolve(value, experiment.folder, files) for key, value in given.items()}
     env_id = _resolve(environment.id, experiment.folder, files)
     _resolve(agent.source, experiment.folder, files)
+    described = describe(agent.agent)
+    for name in _names_in(described):
+        _resolve(name, experiment.folder, files)
     spec = {
         "environment": {"id": environment.id, "parameters": given},
-        "agent": describe(agent.agent),
+        "agent": described,
         **experiment.timing,
         "regret": experiment.regret,
         **({"files": files} if files else {}),
     }
     # as JSON reads it back: tuples become lists
     return json.loads(json.dumps(spec)), keywords, env_id
+
+
+def _names_in(plain: object) -> Iterator[str]:
+    """The names of the estimators in plain data that come from files."""
+    if is_table(plain):
+        name = plain.get("name")
+        if isinstance(name, str) and ".py:" in name:
+            yield name
+    if is_table(plain) or is_list(plain):
+        for inner in plain.values() if is_table(plain) else plain:
+            yield from _names_in(inner)
 
 
 def _resolve(value: Any, folder: Path, files: dict[str, str]) -> Any:

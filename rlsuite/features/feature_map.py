@@ -125,6 +125,11 @@ class FeatureMap(Described, sklearn.base.TransformerMixin, sklearn.base.BaseEsti
     n_features_out_: int
     most_active_: int
 
+    @classmethod
+    def is_complete(cls) -> bool:
+        """Whether the map has a compiled form; the base of several maps has none."""
+        return cls.rule is not FeatureMap.rule
+
     def check_parameters(self) -> None:
         """Raise unless the parameters are valid by themselves; called by `fit`, and by agents with this map.
 

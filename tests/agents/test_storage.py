@@ -133,9 +133,9 @@ def test_unknown_agents_are_named(tmp_path):
     path = saved(tmp_path)
     with np.load(path) as file:
         header = json.loads(str(file["header"]))
-    header["agent"]["name"] = "Qlearning"
+    header["agent"]["name"] = "Qlearnin"
     rewrite(path, header=np.array(json.dumps(header)))
-    with pytest.raises(FileError, match=r"unknown agent 'Qlearning'; did you mean 'QLearning'\?.*import the module"):
+    with pytest.raises(FileError, match=r"unknown agent 'Qlearnin'; did you mean 'QLearning'\?.*import the module"):
         rl.load(path)
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 import rlsuite as rl
-from rlsuite.cli.options import keywords, literal, schedule
+from rlsuite.cli.options import estimator, keywords, literal, schedule
 from rlsuite.errors import ParameterError
 
 
@@ -101,9 +101,31 @@ def test_a_parameter_of_the_agent_goes_before_one_of_an_exploration():
     assert repr(agent_of(chosen)) == repr(rl.EXP3(epsilon=0.25))
 
 
+def test_parameters_of_estimators_follow_them(rlsuite_json):
+    features = ["--features", "scaling", "--features", "tile-coding", "--features.n-tilings", "4", "--features.bins=3"]
+    learned = rlsuite_json("train", "sarsa", "MountainCar-v0", *features, "--steps", 20, "--seed", 1)
+    assert learned["agent"]["features"] == {
+        "name": "Chain",
+        "features": [{"name": "Scaling"}, {"name": "TileCoding", "bins": 3, "n_tilings": 4, "seed": 0}],
+    }
+
+
+def test_estimators_inside_of_estimators():
+    texts = ["sklearn.ensemble:AdaBoostRegressor", ".estimator=sklearn.tree:DecisionTreeRegressor"]
+    assert estimator("--regressor", [*texts, ".estimator.max_depth=3"]) == {
+        "name": "sklearn.ensemble:AdaBoostRegressor",
+        "estimator": {"name": "sklearn.tree:DecisionTreeRegressor", "max_depth": 3},
+    }
+
+
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
+        (["--features.bins", "3"], "--features.bins is a parameter of --features, which comes before it"),
+        (["--features", "tile-coding", "--features.bins"], "--features.bins has no value: write --features.bins VALUE"),
+        (["--features", "tile-codin"], "unknown features 'tile-codin'; did you mean 'TileCoding'?"),
+        (["--features", "no_module:Map"], "features: there is no module 'no_module' to import"),
+        (["--regressor", "sklearn.linear_model:Ridge"], "Sarsa: unknown parameter 'regressor'"),
         (["--epsilon", "0.1", "--base", "2"], "--epsilon, --base: no exploration has all of these"),
         (["--epsilon", "1.5"], "epsilon=1.5 lies outside [0, 1]"),
         (["--gamma", "high"], "gamma='high' "),

@@ -79,8 +79,8 @@ BAD = {
         "(choices: epsilon)",
     ),
     "unknown exploration": (
-        HEAD + LAKE + LEARNER + 'exploration = { name = "Epsilongreedy" }\n',
-        "agents[0].exploration.name: unknown exploration 'Epsilongreedy'; did you mean 'EpsilonGreedy'? "
+        HEAD + LAKE + LEARNER + 'exploration = { name = "Epsilongreed" }\n',
+        "agents[0].exploration.name: unknown exploration 'Epsilongreed'; did you mean 'EpsilonGreedy'? "
         "(choices: CountBonus, EpsilonGreedy, MaxBoltzmann, RandomActions, Softmax, UpperConfidence)",
     ),
     "unknown schedule": (
@@ -246,6 +246,22 @@ def test_relative_files_begin_at_the_file(tmp_path, monkeypatch):
     assert type(entry.agent).__name__ == "Mine"
     assert entry.source == "agents.py:Mine"
     assert Experiment.read("sub/own.toml").plain()["agents"][0]["name"] == "agents.py:Mine"
+
+
+def test_estimators_are_named_and_their_files_begin_at_the_file(tmp_path, toml):
+    (tmp_path / "mine.py").write_text(
+        "from sklearn.preprocessing import StandardScaler\n\n\nclass Mine(StandardScaler):\n    pass\n"
+    )
+    features = 'features = ["scaling", { name = "polynomial", degree = 3 }]\n'
+    file = toml(HEAD + LAKE + '[[agents]]\nname = "Sarsa"\n' + features)
+    (chain,) = Experiment.read(file).agents
+    assert repr(chain.agent.features) == "Chain(features=[Scaling(), Polynomial(degree=3)])"
+    own = 'features = { name = "mine.py:Mine", with_mean = false }\n'
+    experiment = Experiment.read(toml(HEAD + LAKE + '[[agents]]\nname = "Sarsa"\n' + own))
+    (cell, _) = experiment.cells()
+    assert cell.spec["agent"]["features"] == {"name": "mine.py:Mine", "with_mean": False}
+    assert list(cell.spec["files"]) == ["mine.py"]
+    assert Experiment.from_plain(experiment.plain(), experiment.file).plain() == experiment.plain()
 
 
 def test_missing_agent_file_is_named(toml):

@@ -1,0 +1,106 @@
+"""Modules that a user names: ``package.module`` is imported, ``file.py`` is run."""
+
+import importlib
+import importlib.util
+import pkgutil
+import sys
+import zlib
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+from rlsuite.errors import FileError, RlsuiteError
+from rlsuite.synonyms import nearest
+
+WRITTEN: Final = "__rlsuite_written__"
+"""Attribute of the module of a file: the name of the file, as the user wrote it."""
+
+
+def parts_of(spec: str) -> tuple[str, str]:
+    """Return the place and the name in ``module:Name``, ``file.py:Name``, ``file.py`` or ``Name``; either may be empty.
+
+    >>> parts_of("folder/file.py:Maze"), parts_of("file.py"), parts_of("CliffWalking-v1")
+    (('folder/file.py', 'Maze'), ('file.py', ''), ('', 'CliffWalking-v1'))
+    """
+    if spec.endswith(".py"):
+        return spec, ""
+    place, _, name = spec.rpartition(":")
+    return place, name
+
+
+def module_of(place: str, folder: Path = Path()) -> ModuleType:
+    """Return the module that a specification names: a file, which is run, or a module, which is imported.
+
+    Parameters
+    ----------
+    place : str
+        ``file.py`` or ``package.module``.
+    folder : Path
+        The folder that file names are relative to.
+
+    Raises
+    ------
+    FileError
+        If there is none, or running it raises.
+    """
+    if place.endswith(".py"):
+        module = run_file(folder / place)
+        vars(module)[WRITTEN] = place
+        return module
+    if place.startswith("."):
+        raise FileError(f"{place!r} is not the name of a module")
+    try:
+        return importlib.import_module(place)
+    except ModuleNotFoundError as cause:
+        if cause.name is None or not f"{place}.".startswith(f"{cause.name}."):
+            raise FileError(f"importing {place} failed: {cause}") from cause
+        file = Path(*place.split(".")).with_suffix(".py")
+        hint = f"; for the file in the current folder, write '{file}:Class'" if file.exists() else _nearest_to(place)
+        raise FileError(f"there is no module {cause.name!r} to import{hint}") from cause
+    except (RlsuiteError, Warning):
+        raise
+    except Exception as cause:  # whatever the module raises as it is imported
+        raise FileError(f"importing {place} raised {type(cause).__name__}: {cause}") from cause
+
+
+def _nearest_to(place: str) -> str:
+    """Half a sentence about the submodule of the package that was meant; empty if there is none."""
+    parent, _, name = place.rpartition(".")
+    found = [one.name for one in pkgutil.iter_modules(getattr(sys.modules.get(parent), "__path__", []))]
+    near = nearest(name, [one for one in found if not one.startswith("_")])
+    return f"; did you mean '{parent}.{near[0]}'?" if near else ""
+
+
+def run_file(file: Path) -> ModuleType:
+    """Return the module in a file, executed once per state of the file.
+
+    Its name is the same in every process, so that machine code that is kept for its classes is found again.
+
+    Raises
+    ------
+    FileError
+        If there is no such file, it is not a Python file, or running it raises.
+    """
+    if not file.is_file():
+        raise FileError(f"there is no file {str(file)!r}")
+    resolved = file.resolve()
+    status = resolved.stat()
+    stamp = (status.st_mtime_ns, status.st_size)
+    # The class must stay importable under its module's name, for pickle and dataclasses among others; the
+    # checksum keeps files of the same name in different folders apart.
+    name = f"{resolved.stem}_{zlib.crc32(str(resolved).encode()):08x}"
+    module = sys.modules.get(name)
+    if module is not None and vars(module).get("__rlsuite_stamp__") == stamp:
+        return module
+    found = importlib.util.spec_from_file_location(name, resolved)
+    if found is None or found.loader is None:
+        raise FileError(f"{str(file)!r} is not a Python file")
+    module = importlib.util.module_from_spec(found)
+    vars(module)["__rlsuite_stamp__"] = stamp
+    sys.modules[name] = module
+    try:
+        found.loader.exec_module(module)
+    except Exception as cause:  # whatever the user's file raises
+        del sys.modules[name]
+        raise FileError(f"running the file raised {type(cause).__name__}: {cause}") from cause
+    return module
