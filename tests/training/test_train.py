@@ -1,5 +1,6 @@
 """Many seeds at once."""
 
+import threading
 from functools import partial
 
 import gymnasium
@@ -11,7 +12,7 @@ import rlsuite as rl
 import rlsuite_envs
 from rlsuite.approximation import LSPI
 from rlsuite.core.checks import seed_list
-from rlsuite.errors import CallError, ParameterError
+from rlsuite.errors import CallError, ParameterError, UnsuitableEnvironment
 
 gymnasium.register_envs(rlsuite_envs)
 
@@ -50,6 +51,26 @@ def test_an_instance_is_copied_for_each_seed():
     assert results.environment == "FrozenLake-v1"
     again = rl.QLearning().learn(rl.find_env("FrozenLake-v1", is_slippery=False), steps=300, seed=2)
     assert again.record_.episode_length.tobytes() == results.records[1].episode_length.tobytes()
+
+
+class Holds(FrozenLakeEnv):
+    """Has something that cannot be copied."""
+
+    def __init__(self, held):
+        super().__init__()
+        self.held = held
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("hold", [threading.Lock, partial(open, __file__, "rb")])
+def test_what_cannot_be_copied_is_told_in_one_line_what_to_give(hold, workers):
+    held = hold()
+    with pytest.raises(UnsuitableEnvironment) as caught:
+        rl.train(rl.QLearning(), Holds(held), steps=10, seeds=2, workers=workers)
+    if hold is not threading.Lock:
+        held.close()
+    assert str(caught.value).startswith("Holds cannot be copied for each seed (TypeError: cannot pickle '_")
+    assert str(caught.value).endswith("): give its id or 'file.py:Class', so that each run makes its own")
 
 
 @pytest.mark.parametrize(
