@@ -53,6 +53,8 @@ class Batch:
         What the environment calls action 0.
     observation_space : gymnasium.Space or None
         Where the observations come from, if that is known: it says how one becomes a vector.
+    action_mask, next_action_mask : ndarray (n, n_actions) bool, or None
+        Which actions were legal before and after; None if all of them always are.
 
     Examples
     --------
@@ -73,6 +75,8 @@ class Batch:
     n_actions: int
     first_action: int = 0
     observation_space: Space | None = None
+    action_mask: NDArray[np.bool_] | None = None
+    next_action_mask: NDArray[np.bool_] | None = None
 
     # -------------------------------------------------------------------------------------------- constructors
 
@@ -90,6 +94,8 @@ class Batch:
         n_actions: int | None = None,
         first_action: int = 0,
         observation_space: Space | None = None,
+        action_mask: ArrayLike | None = None,
+        next_action_mask: ArrayLike | None = None,
     ) -> Self:
         """Make a batch of arrays, one row per transition.
 
@@ -107,17 +113,20 @@ class Batch:
         weight : array_like (n,), optional
             Not negative; by default, every transition counts once.
         n_actions : int, optional
-            By default, the largest action in the batch is the last there is.
+            By default, as many as the masks have columns; without masks, the largest action in the batch is the last.
         first_action : int
             What the environment calls its first action.
         observation_space : gymnasium.Space, optional
             How an observation of the environment becomes one of these vectors; by default, its numbers in order.
+        action_mask, next_action_mask : array_like (n, n_actions) of bool, optional
+            1 for the actions that were legal at `observation` and at `next_observation`, as in
+            ``info["action_mask"]``; both, or none of them.
 
         Raises
         ------
         ParameterError
             If the flags of termination are missing, shapes do not match, a number is NaN or infinite, or an action is
-            not a whole number or not one of the actions.
+            not a whole number or not one of the actions; or if a mask forbids the action taken, or leaves none.
 
         Examples
         --------
@@ -133,7 +142,10 @@ class Batch:
             )
         ended = columns.terminated(terminated, n)
         lowest = whole_number("first_action", first_action, at_least=-(2**62))
+        if n_actions is None and action_mask is not None and np.ndim(action_mask) == 2:
+            n_actions = int(np.shape(action_mask)[1])
         taken, many = columns.actions(action, n, lowest, n_actions)
+        legal = columns.masks(action_mask, next_action_mask, taken, ended, many)
         return cls(
             observation=before,
             action=taken,
@@ -145,6 +157,8 @@ class Batch:
             n_actions=many,
             first_action=lowest,
             observation_space=observation_space,
+            action_mask=None if legal is None else legal[0],
+            next_action_mask=None if legal is None else legal[1],
         )
 
     @classmethod
@@ -154,7 +168,8 @@ class Batch:
         Raises
         ------
         ParameterError
-            If there is none, or they differ in the width of observations or in the first action.
+            If there is none, or they differ in the width of observations or in the first action; or, where actions are
+            illegal, in the number of actions.
         """
         parts: Sequence[Batch] = list(batches)
         if not parts:
@@ -167,6 +182,11 @@ class Batch:
                 f"are {listed}, and must be the same"
             )
         begins = [np.concatenate([[True], part.first[1:]]) for part in parts]
+        masks = [part.masks for part in parts]
+        masked = any(part.action_mask is not None for part in parts)
+        if masked and len({part.n_actions for part in parts}) > 1:
+            listed = ", ".join(str(part.n_actions) for part in parts)
+            raise ParameterError(f"batches with masks of {listed} actions cannot be joined; they need as many actions")
         return cls(
             np.concatenate([part.observation for part in parts]),
             np.concatenate([part.action for part in parts]),
@@ -178,6 +198,8 @@ class Batch:
             max(part.n_actions for part in parts),
             parts[0].first_action,
             parts[0].observation_space,
+            np.concatenate([before for before, _ in masks]) if masked else None,
+            np.concatenate([after for _, after in masks]) if masked else None,
         )
 
     @classmethod
@@ -200,8 +222,8 @@ class Batch:
         steps, episodes : int
             How long; one of the two. An unfinished episode is cut off.
         policy : callable, optional
-            ``policy(observation) -> action``, such as the ``act`` of an agent; by default all actions are equally
-            likely.
+            ``policy(observation) -> action``, such as the ``act`` of an agent; by default all legal actions are equally
+            likely. Where some actions are illegal, a policy that has a parameter ``action_mask`` is told which.
         seed : int, optional
             Source of all randomness of the environment and of random actions.
 
@@ -212,10 +234,17 @@ class Batch:
         EnvironmentNotFound
             If no environment matches `env`.
         UnsuitableEnvironment
-            If its actions are not Discrete, its observations no vectors, or some actions illegal.
+            If its actions are not Discrete, or its observations no vectors.
         LearningError
             If the policy takes an action that does not exist, or the environment answers with a number that is not
-            finite.
+            finite, or with a mask that leaves no action.
+
+        Examples
+        --------
+        >>> import rlsuite_envs
+        >>> batch = Batch.collect("rlsuite/GridGoal-v0", steps=2, seed=7)
+        >>> batch.action_mask.astype(int).tolist()
+        [[0, 1, 1, 0], [0, 1, 0, 1]]
         """
         from rlsuite.approximation.batch.sources import collected
 
@@ -225,8 +254,8 @@ class Batch:
     def from_model(cls, mdp: MDP) -> Self:
         """Take all transitions of a model, each with its probability as weight and its mean reward.
 
-        What is learned from it is exact, if the features are. Observations are the states' ids. Where some actions are
-        illegal, the model `MDP.with_all_legal` is written down, which has the same optimum.
+        What is learned from it is exact, if the features are. Observations are the states' ids. Illegal actions have
+        no transition, and are masked.
 
         Examples
         --------
@@ -273,7 +302,8 @@ class Batch:
 
         The columns, in any order: ``observation_0``, ``observation_1``, ... (``observation`` if it is one number),
         ``next_observation_0``, ..., ``action``, ``reward``, ``terminated`` (0 or 1, false or true); and, if there are
-        any, ``episode`` (a number that changes with each episode) and ``weight``. Other columns are not read.
+        any, ``episode`` (a number that changes with each episode), ``weight``, and ``action_mask_0``, ... with
+        ``next_action_mask_0``, ... Other columns are not read.
 
         Raises
         ------
@@ -348,6 +378,8 @@ class Batch:
             self.n_actions,
             self.first_action,
             self.observation_space,
+            None if self.action_mask is None else self.action_mask[index],
+            None if self.next_action_mask is None else self.next_action_mask[index],
         )
 
     def to_csv(self, path: str | PathLike[str]) -> None:
@@ -369,12 +401,23 @@ class Batch:
             "terminated": self.terminated.astype(np.int64),
             "weight": self.weight,
         }
+        if self.action_mask is not None and self.next_action_mask is not None:
+            columns_by_name["action_mask"] = self.action_mask.astype(np.int64)
+            columns_by_name["next_action_mask"] = self.next_action_mask.astype(np.int64)
         write(path, columns_by_name)
 
     @property
     def episode(self) -> NDArray[np.int64]:
         """(n,) int64: the number of the episode that each transition belongs to, from 0."""
         return np.cumsum(self.first) - 1
+
+    @property
+    def masks(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which actions were legal before and after, both (n, n_actions) bool, also where all of them are."""
+        if self.action_mask is None or self.next_action_mask is None:
+            every = np.ones((len(self), self.n_actions), dtype=np.bool_)
+            return every, every
+        return self.action_mask, self.next_action_mask
 
     @property
     def weighted(self) -> bool:

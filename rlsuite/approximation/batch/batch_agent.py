@@ -4,13 +4,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
+from rlsuite.approximation.batch.action_masks import KnownActions, legal_at
 from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.batch.observations import Encode, encoder
 from rlsuite.core.aliases import Space
 
 
 class BatchAgent:
-    """Base of the agents that learn from a `Batch`; subclasses define `q`.
+    """Base of the agents that learn from a `Batch`; subclasses define `predicted`.
+
+    An action that a mask of the batch forbids at an observation has the value minus infinity there, and is never taken.
 
     Attributes
     ----------
@@ -24,6 +27,7 @@ class BatchAgent:
     first_action_: int
     observation_space_: Space | None
     _encode: Encode | None
+    _known: KnownActions | None = None
 
     def bind_environment(self, batch: Batch) -> None:
         """Store the spaces of the transitions.
@@ -44,42 +48,71 @@ class BatchAgent:
         self.first_action_ = batch.first_action
         self.observation_space_ = batch.observation_space
         self._encode = encoder(batch.observation_space)
+        if batch.action_mask is not None and batch.next_action_mask is not None:
+            ahead = ~batch.terminated
+            seen = np.concatenate([batch.observation, batch.next_observation[ahead]])
+            legal = np.concatenate([batch.action_mask, batch.next_action_mask[ahead]])
+            self._known = KnownActions(seen, legal) if self._known is None else self._known.and_those_at(seen, legal)
 
-    def q(self, observations: ArrayLike) -> NDArray[np.float64]:
-        """Learned action values of observations (n, d), shape (n, n_actions).
-
-        Raises
-        ------
-        NotLearned
-            Before the first `learn`.
-        ParameterError
-            If the observations are not finite or of another width.
-        """
+    def predicted(self, observations: ArrayLike) -> NDArray[np.float64]:
+        """Predict the values of all actions (n, n_actions) at observations (n, d), legal or not; errors as in `q`."""
         raise NotImplementedError
 
-    def value(self, observations: ArrayLike) -> NDArray[np.float64]:
-        """Values of observations (n, d), shape (n,): of the best action of each."""
-        return self.q(observations).max(axis=1)
+    def q(self, observations: ArrayLike, action_mask: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Learned action values of observations (n, d), shape (n, n_actions).
 
-    def policy(self, observations: ArrayLike) -> NDArray[np.int64]:
-        """Best actions for observations (n, d), shape (n,), counted from 0; the first of equally good ones."""
-        return self.q(observations).argmax(axis=1)
-
-    def act(self, observation: object) -> int:
-        """Take the best action, as the environment calls it; the first of those that are equally good.
+        Parameters
+        ----------
+        observations : array_like (n, d)
+            Observations as vectors.
+        action_mask : array_like (n, n_actions), optional
+            1 for the actions that are legal; illegal ones have the value minus infinity. By default the masks of the
+            batch say so at the observations that are in it, and all actions are legal at others.
 
         Raises
         ------
         NotLearned
             Before the first `learn`.
         ParameterError
-            If the observation is not finite or of another width.
+            If the observations are not finite or of another width, or the mask has not a 0 or 1 for each action, or
+            leaves none.
+        """
+        q = self.predicted(observations)
+        legal = legal_at(self._known, observations, action_mask, self.n_actions_)
+        return q if legal is None else np.where(legal, q, -np.inf)
+
+    def value(self, observations: ArrayLike, action_mask: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Values of observations (n, d), shape (n,): of the best legal action of each; see `q`."""
+        return self.q(observations, action_mask).max(axis=1)
+
+    def policy(self, observations: ArrayLike, action_mask: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Best legal actions for observations (n, d), shape (n,), counted from 0; the first of equally good ones."""
+        return self.q(observations, action_mask).argmax(axis=1)
+
+    def act(self, observation: object, action_mask: ArrayLike | None = None) -> int:
+        """Take the best legal action, as the environment calls it; the first of those that are equally good.
+
+        Parameters
+        ----------
+        observation : object
+            What the environment returned.
+        action_mask : array_like (n_actions,), optional
+            1 for the actions that are legal, as in ``info["action_mask"]``; by default see `q`.
+
+        Raises
+        ------
+        NotLearned
+            Before the first `learn`.
+        ParameterError
+            If the observation is not finite or of another width, or the mask has not a 0 or 1 for each action, or
+            leaves none.
         """
         if "n_actions_" not in vars(self):
             raise self.not_learned()
         if self._encode is None:
             self._encode = encoder(self.observation_space_)
-        return int(self.policy(self._encode(observation)[None])[0]) + self.first_action_
+        mask = None if action_mask is None else np.asarray(action_mask)[None]
+        return int(self.policy(self._encode(observation)[None], mask)[0]) + self.first_action_
 
     def __getstate__(self) -> dict[str, object]:
         """Copy and pickle without the function that encodes observations, which is made again when needed."""

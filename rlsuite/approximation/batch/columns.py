@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import legal_actions, whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models.aliases import AnyArray
 
@@ -63,6 +63,35 @@ def actions(given: ArrayLike, n: int, lowest: int, n_actions: int | None) -> tup
         last = lowest + many - 1
         raise ParameterError(f"action[{at}] is {found[at]}, and the actions are {lowest}..{last} (see first_action=)")
     return taken, many
+
+
+def masks(
+    given: ArrayLike | None, given_next: ArrayLike | None, taken: NDArray[np.int64], ended: NDArray[np.bool_], many: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+    """Return which actions were legal before and after, both (n, many) bool; None where no mask is given."""
+    if given is None and given_next is None:
+        return None
+    if given is None or given_next is None:
+        there, missing = ("next_action_mask", "action_mask") if given is None else ("action_mask", "next_action_mask")
+        raise ParameterError(f"{there} is given without {missing}; give both, (n, n_actions), or none of them")
+    n = taken.size
+    before = legal_actions("action_mask", given, many, n)
+    after = legal_actions("next_action_mask", given_next, many, n)
+    forbidden = ~before[np.arange(n), taken]
+    if forbidden.any():
+        at = int(np.argmax(forbidden))
+        raise ParameterError(
+            f"action_mask[{at}] forbids action {taken[at]} (counted from 0), which action[{at}] has taken; a mask is 1 "
+            "for each action that was legal"
+        )
+    stuck = ~ended & ~after.any(axis=1)
+    if stuck.any():
+        at = int(np.argmax(stuck))
+        raise ParameterError(
+            f"next_action_mask[{at}] leaves no action, and terminated[{at}] is False; an episode ends where no action "
+            "is legal"
+        )
+    return before, after
 
 
 def whole(name: str, given: AnyArray) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ from rlsuite.errors import FileError
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.synonyms import nearest
 
+MASKS = ("action_mask", "next_action_mask")
 _FLAGS = {"false": 0.0, "true": 1.0}
 
 
@@ -26,6 +27,8 @@ class Table(TypedDict):
     terminated: FloatArray
     first: BoolArray | None
     weight: FloatArray | None
+    action_mask: FloatArray | None
+    next_action_mask: FloatArray | None
 
 
 def read(path: str | PathLike[str]) -> Table:
@@ -46,6 +49,8 @@ def read(path: str | PathLike[str]) -> Table:
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise FileError(f"{path} has no column {name!r}{hint} (columns: {', '.join(names)})")
     extra = [name for name in ("episode", "weight") if name in names]
+    masks = {what: _numbered(path, names, what) for what in MASKS if any(name.startswith(what) for name in names)}
+    extra += [name for numbered in masks.values() for name in numbered]
     columns = [names.index(name) for name in [*wanted, *extra]]
     table = np.array([_numbers(path, number, line, names, columns) for number, line in enumerate(lines[1:], 2)])
     column = dict(zip([*wanted, *extra], table.T, strict=True))
@@ -60,7 +65,13 @@ def read(path: str | PathLike[str]) -> Table:
         terminated=column["terminated"],
         first=first,
         weight=column.get("weight"),
+        action_mask=_columns(column, masks.get("action_mask")),
+        next_action_mask=_columns(column, masks.get("next_action_mask")),
     )
+
+
+def _columns(column: Mapping[str, FloatArray], names: Sequence[str] | None) -> FloatArray | None:
+    return None if names is None else np.stack([column[name] for name in names], axis=1)
 
 
 def _numbered(path: str | PathLike[str], names: Sequence[str], what: str) -> list[str]:

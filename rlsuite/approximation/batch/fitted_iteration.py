@@ -4,12 +4,12 @@ Each round is a supervised problem: a regressor is fitted to targets computed fr
 iteration (Ernst, Geurts & Wehenkel 2005) the inputs are the observations and actions of the batch, and the targets
 are::
 
-    y_i = r_i + gamma max_a' Q_(k-1)(s'_i, a'),    nothing after the reward where the episode terminated
+    y_i = r_i + gamma max_a' Q_(k-1)(s'_i, a'),    over the legal a'; only the reward where the episode terminated
     Q_k = the regressor fitted to (s_i, a_i) -> y_i,    Q_0 = 0
 
-Fitted value iteration (Gordon 1995; Munos & Szepesvari 2008) needs a batch in which every action was tried at every
-observation, once or several times: one made from a model, or drawn from a simulator that can be set to any state. Each
-round does a full backup at these observations::
+Fitted value iteration (Gordon 1995; Munos & Szepesvari 2008) needs a batch in which every legal action was tried at
+every observation, once or several times: one made from a model, or drawn from a simulator that can be set to any state.
+Each round does a full backup at these observations::
 
     y_j = max_a mean of r + gamma V_(k-1)(s') over the transitions of action a at observation j
     V_k = the regressor fitted to s_j -> y_j,    V_0 = 0
@@ -33,6 +33,7 @@ from tqdm import tqdm
 
 from rlsuite.approximation.batch import regressors
 from rlsuite.approximation.batch.action_inputs import Matrix, OneForAll, OnePerAction
+from rlsuite.approximation.batch.action_masks import KnownActions
 from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.batch.batch_agent import BatchAgent
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
@@ -246,6 +247,7 @@ class FittedQ(FittedIteration, BatchAgent):
         next_inputs = None
         if not batch.terminated.all():
             next_inputs = self._way.inputs_of_all_actions(features(batch.next_observation[goes_on]), self.n_actions_)
+        illegal = None if batch.next_action_mask is None else ~batch.next_action_mask[goes_on].T
         keyword = regressors.weight_keyword(self.regressor, "FittedQ") if batch.weighted else None
 
         copies = regressors.Copies(self.regressor)
@@ -257,7 +259,11 @@ class FittedQ(FittedIteration, BatchAgent):
         def ahead(fitted: list[Predictor]) -> NDArray[np.float64]:
             if next_inputs is None:
                 return np.zeros((self.n_actions_, 0))
-            return self._way.values(fitted, self.round_name, next_inputs, self.n_actions_)
+            q = self._way.values(fitted, self.round_name, next_inputs, self.n_actions_)
+            if illegal is None:
+                return q
+            best = np.where(illegal, -np.inf, q).max(axis=0)
+            return np.where(illegal, best, q)  # an illegal action changes neither a maximum nor the largest value
 
         def targets(predicted: NDArray[np.float64] | None) -> NDArray[np.float64]:
             target = batch.reward.copy()
@@ -275,16 +281,8 @@ class FittedQ(FittedIteration, BatchAgent):
         )
         return self
 
-    def q(self, observations: ArrayLike) -> NDArray[np.float64]:
-        """Learned action values of observations (n, d), shape (n, n_actions).
-
-        Raises
-        ------
-        NotLearned
-            Before the first `learn`.
-        ParameterError
-            If the observations are not finite or of another width.
-        """
+    def predicted(self, observations: ArrayLike) -> NDArray[np.float64]:
+        """Predict the values of all actions (n, n_actions) at observations (n, d), legal or not; errors as in `q`."""
         features, fitted = self.learned()
         inputs = self._way.inputs_of_all_actions(features(observations), self.n_actions_)
         return np.ascontiguousarray(self._way.values(fitted, "FittedQ", inputs, self.n_actions_).T)
@@ -339,7 +337,7 @@ class FittedValueIteration(FittedIteration):
         Parameters
         ----------
         batch : Batch
-            Transitions of every action at every observation.
+            Transitions of every legal action at every observation.
         seed : int, optional
             Source of the randomness of a regressor whose ``random_state`` has been left open.
         progress : bool
@@ -365,6 +363,7 @@ class FittedValueIteration(FittedIteration):
         observations, row = np.unique(batch.observation, axis=0, return_inverse=True)
         pair = row.reshape(-1) * batch.n_actions + batch.action
         total = _every_pair_weighs(observations, pair, batch)
+        tried = total > 0.0
         inputs = features(observations)
         goes_on = np.flatnonzero(~batch.terminated)
         next_inputs = features(batch.next_observation[goes_on]) if goes_on.size else None
@@ -380,7 +379,8 @@ class FittedValueIteration(FittedIteration):
             target = batch.reward.copy()
             if predicted is not None:
                 target[goes_on] += self.gamma * predicted
-            mean = np.bincount(pair, weights=batch.weight * target) / total
+            mean = np.full(total.size, -np.inf)
+            mean[tried] = np.bincount(pair, weights=batch.weight * target, minlength=total.size)[tried] / total[tried]
             return mean.reshape(-1, batch.n_actions).max(axis=1)
 
         self.iterate(
@@ -408,11 +408,14 @@ class FittedValueIteration(FittedIteration):
 
 
 def _every_pair_weighs(observations: NDArray[np.float64], pair: NDArray[np.int64], batch: Batch) -> NDArray[np.float64]:
-    """Return the weight of all transitions of each pair of observation and action; raise if one has none."""
+    """Return the weight of all transitions of each pair of observation and action; raise if a legal one has none."""
     n_pairs = len(observations) * batch.n_actions
     total = np.asarray(np.bincount(pair, weights=batch.weight, minlength=n_pairs), dtype=np.float64)
-    if not total.all():
-        where, action = divmod(int(np.argmin(total)), batch.n_actions)
+    missing = total == 0.0
+    if missing.any() and batch.action_mask is not None:
+        missing &= KnownActions(batch.observation, batch.action_mask).at(observations).reshape(-1)
+    if missing.any():
+        where, action = divmod(int(np.argmax(missing)), batch.n_actions)
         raise ParameterError(
             f"action {action} was not tried at observation {observations[where].tolist()}, and fitted value iteration "
             "needs every action at every observation (Batch.from_model, Batch.from_dynamics); FittedQ does not"

@@ -93,7 +93,8 @@ class LSPI(BatchAgent, SaysWhatToWrite):
     def learn(self, batch: Batch, *, progress: bool = False) -> Self:
         """Improve the policy on a batch until it stays the same, and return self.
 
-        The first policy takes action 0 everywhere; called again, `learn` goes on with the last, also after Ctrl-C.
+        The first policy takes the first legal action everywhere; called again, `learn` goes on with the last, also
+        after Ctrl-C.
 
         Parameters
         ----------
@@ -138,16 +139,8 @@ class LSPI(BatchAgent, SaysWhatToWrite):
         )
         return self
 
-    def q(self, observations: ArrayLike) -> NDArray[np.float64]:
-        """Learned action values of observations (n, d), shape (n, n_actions).
-
-        Raises
-        ------
-        NotLearned
-            Before the first `learn`.
-        ParameterError
-            If the observations are not finite or of another width.
-        """
+    def predicted(self, observations: ArrayLike) -> NDArray[np.float64]:
+        """Predict the values of all actions (n, n_actions) at observations (n, d), legal or not; errors as in `q`."""
         weights = self.weights_
         assert self._features is not None
         return self._features(observations) @ weights
@@ -172,20 +165,24 @@ class _System:
         self.weighted = [scaled(before[rows], batch.weight[rows]).T for rows in self.rows]  # (k, n_a)
         self.own = [self.weighted[a] @ before[rows] for a, rows in enumerate(self.rows)]  # (k, k)
         self.b = np.concatenate([self.weighted[a] @ batch.reward[rows] for a, rows in enumerate(self.rows)])
+        self.legal = None if batch.next_action_mask is None else batch.next_action_mask[self.goes_on]
         # row of `ahead` for each transition that does not end its episode
         self.position = np.cumsum(self.goes_on) - 1
 
     def greedy(self, weights: NDArray[np.float64] | None, policy: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """Return the best action for each row of `ahead`; that of `policy` where no other is better."""
+        """Return the best legal action for each row of `ahead`; that of `policy` where no other is better."""
         n = int(self.ahead.shape[0])
         if weights is None:
-            return np.zeros(n, dtype=np.int64)
+            return np.zeros(n, dtype=np.int64) if self.legal is None else self.legal.argmax(axis=1)
         q: NDArray[np.float64] = self.ahead @ weights
+        largest = np.abs(q).max(initial=0.0, where=True if self.legal is None else self.legal)
+        if self.legal is not None:
+            q = np.where(self.legal, q, -np.inf)
         best = q.argmax(axis=1)
         if policy is None:
             return best
         every = np.arange(n)
-        better = q[every, best] > q[every, policy] + TIE * np.abs(q).max(initial=0.0)
+        better = q[every, best] > q[every, policy] + TIE * largest
         return np.where(better, best, policy)
 
     def weights_of(self, policy: NDArray[np.int64], ridge: float) -> NDArray[np.float64]:

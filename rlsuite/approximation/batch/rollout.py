@@ -7,13 +7,14 @@ over workers.
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.approximation.batch.action_masks import ToldActions, takes_mask
 from rlsuite.core.aliases import Env, Space
 from rlsuite.core.checks import finite_reward, fraction, whole_amount, whole_number
 from rlsuite.core.keywords import says_what_to_write
@@ -50,7 +51,7 @@ def episode_of(env: Env, act: Act, seed: int | None = None, gamma: float = 1.0, 
     env : gymnasium.Env
         The environment; it is reset first, and left where the episode ends.
     act : callable
-        ``act(observation) -> action``.
+        ``act(observation) -> action``; one that has a parameter ``action_mask`` is told the legal actions.
     seed : int, optional
         Given to the environment's `reset`; without it, the environment's generator goes on.
     gamma : float
@@ -63,8 +64,8 @@ def episode_of(env: Env, act: Act, seed: int | None = None, gamma: float = 1.0, 
     ParameterError
         If an argument is outside its allowed values.
     LearningError
-        If the policy takes an action that a Discrete space does not have, or the environment pays a reward that is not
-        a finite number, or rewards whose sum overflows.
+        If the policy takes an action that a Discrete space does not have or a mask forbids, or the environment pays a
+        reward that is not a finite number, or rewards whose sum overflows.
 
     Examples
     --------
@@ -74,18 +75,21 @@ def episode_of(env: Env, act: Act, seed: int | None = None, gamma: float = 1.0, 
     """
     discount_per_step, most = fraction("gamma", gamma), whole_amount("max_steps", max_steps)
     check_callable("act", act)
-    observation, _ = env.reset(seed=seed)
+    observation, info = env.reset(seed=seed)
+    told = ToldActions(env)
+    legal = told.after(info, 0)
     total, discount, name = 0.0, 1.0, name_of(env)
     for length in range(1, most + 1):
-        action = chosen_of("act", act, observation, env.action_space)
+        action = chosen_of("act", act, observation, env.action_space, legal)
         answer = env.step(action)
-        observation, reward, terminated, truncated, _ = answer
+        observation, reward, terminated, truncated, info = answer
         total += discount * finite_reward(reward, name, length)
         discount *= discount_per_step
         if not math.isfinite(total):
             raise overflow(f"{name}, step {length}:")
         if terminated or truncated:
             return Rollout(total, length, bool(terminated))
+        legal = told.after(info, length)
     return Rollout(total, most, terminated=False)
 
 
@@ -105,7 +109,8 @@ def returns_of(
     env : str or gymnasium.Env
         An id, ``module:Id``, ``file.py:Class``, or an instance, which is left where the last episode ends.
     act : callable
-        ``act(observation) -> action``: the bound method of an agent, or any function.
+        ``act(observation) -> action``: the bound method of an agent, or any function; one that has a parameter
+        ``action_mask`` is told the legal actions, where some are not.
     episodes : int
         How many.
     seed : int, optional
@@ -122,8 +127,8 @@ def returns_of(
     EnvironmentNotFound
         If no environment matches `env`.
     LearningError
-        If the policy takes an action that a Discrete space does not have, or the environment pays a reward that is not
-        a finite number, or rewards whose sum overflows.
+        If the policy takes an action that a Discrete space does not have or a mask forbids, or the environment pays a
+        reward that is not a finite number, or rewards whose sum overflows.
 
     Examples
     --------
@@ -169,19 +174,31 @@ def check_callable(name: str, policy: object) -> None:
         raise errors.ParameterError(f"{name}={policy!r} is not a function from observations to actions{hint}")
 
 
-def chosen_of(name: str, policy: Callable[..., T], observation: object, space: Space) -> T:
+def chosen_of(
+    name: str, policy: Callable[..., T], observation: object, space: Space, legal: NDArray[np.bool_] | None = None
+) -> T:
     """Return the action of a policy, checked: errors of environments about wrong actions are often unclear.
 
     Raises
     ------
     LearningError
-        If the space is Discrete, and the action is not in it.
+        If the space is Discrete, and the action is not in it or not among the legal actions (n_actions,).
     """
-    action = policy(observation)
+    told = legal is not None and takes_mask(policy)
+    action = policy(observation, action_mask=legal) if told else policy(observation)
     if isinstance(space, gymnasium.spaces.Discrete) and not space.contains(action):
         last = int(space.start) + int(space.n) - 1
         raise errors.LearningError(
             f"{name}(observation) returned {action!r} for observation {observation!r}; the actions are the whole "
             f"numbers {int(space.start)}..{last}"
         )
+    if legal is not None and isinstance(space, gymnasium.spaces.Discrete):
+        taken, lowest = int(cast(int, action)), int(space.start)
+        if not legal[taken - lowest]:
+            allowed = ", ".join(map(str, np.flatnonzero(legal) + lowest))
+            hint = "" if told else f"; {name} is told which if it has a parameter action_mask"
+            raise errors.LearningError(
+                f"{name}(observation) returned {taken} for observation {observation!r}, where "
+                f"info['action_mask'] allows {allowed}{hint}"
+            )
     return action

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsInt, TypedDict, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rlsuite.approximation.batch.action_masks import ToldActions
 from rlsuite.approximation.batch.columns import observations
 from rlsuite.approximation.batch.observations import check_discrete_actions
 from rlsuite.approximation.batch.rollout import check_callable, chosen_of
 from rlsuite.core.aliases import Env, Space
 from rlsuite.core.checks import finite_reward, whole_amount, whole_number
-from rlsuite.environments.facts import EnvironmentFacts, dynamics_of, facts_of, name_of
+from rlsuite.environments.facts import dynamics_of, name_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_view import encoding
 from rlsuite.errors import LearningError, MissingPackage, ParameterError, UnsuitableEnvironment
-from rlsuite.training.step_buffer import mask_of
 
 if TYPE_CHECKING:
     from rlsuite.models import MDP
@@ -59,6 +59,8 @@ class Transitions(TypedDict):
     n_actions: int
     first_action: int
     observation_space: Space | None
+    action_mask: NDArray[np.bool_] | None
+    next_action_mask: NDArray[np.bool_] | None
 
 
 def collected(
@@ -89,16 +91,20 @@ def collected(
     rewards: list[float] = []
     ended: list[bool] = []
     first: list[bool] = []
+    legal_before: list[NDArray[np.bool_]] = []
+    legal_after: list[NDArray[np.bool_]] = []
     observation, info = made.reset(seed=int(env_seed.generate_state(1)[0]))
-    facts = facts_of(made)
-    _every_action_is_legal(facts, info, f"{name}, reset:", many)
+    told = ToldActions(made)
+    legal = told.after(info, 0)
     # copies: an environment may write into the same array again
     vector, begins, finished = np.array(as_vector(observation)), True, 0
     while len(taken) != most_steps and finished != most_episodes:
-        if policy is None:
+        if policy is not None:
+            action = int(chosen_of("policy", policy, observation, space, legal))
+        elif legal is None:
             action = lowest + int(rng.integers(many))
         else:
-            action = int(chosen_of("policy", policy, observation, space))
+            action = lowest + int(rng.choice(np.flatnonzero(legal)))
         answer = made.step(action)
         observation, reward, terminated, truncated, info = answer
         seen.append(vector)
@@ -109,6 +115,10 @@ def collected(
         after.append(vector)
         first.append(begins)
         begins = bool(terminated or truncated)
+        if legal is not None:
+            legal_before.append(legal)
+            legal = cast("NDArray[np.bool_]", told.after(info, len(taken), over=bool(terminated)))
+            legal_after.append(legal)
         if not np.isfinite(vector).all():
             raise LearningError(
                 f"{name}, step {len(taken)}: the environment returned observation {observation}; observations must be "
@@ -118,7 +128,7 @@ def collected(
             finished += 1
             observation, info = made.reset()
             vector = np.array(as_vector(observation))
-        _every_action_is_legal(facts, info, f"{name}, step {len(taken)}:", many)
+            legal = told.after(info, 0)
     if isinstance(env, str):
         made.close()
     return Transitions(
@@ -132,15 +142,9 @@ def collected(
         n_actions=many,
         first_action=lowest,
         observation_space=made.observation_space,
+        action_mask=np.array(legal_before) if legal_before else None,
+        next_action_mask=np.array(legal_after) if legal_after else None,
     )
-
-
-def _every_action_is_legal(facts: EnvironmentFacts, info: Mapping[str, object], place: str, many: int) -> None:
-    if facts.has_action_mask(info) and not mask_of(info["action_mask"], many, place).all():
-        raise UnsuitableEnvironment(
-            f"{place} some actions are illegal, and a policy of a batch is not told which; make them legal first: "
-            "MDP.from_env(env, gamma=...).with_all_legal().to_env()"
-        )
 
 
 def transitions_of(mdp: MDP) -> Transitions:
@@ -149,10 +153,10 @@ def transitions_of(mdp: MDP) -> Transitions:
 
     if not isinstance(cast(object, mdp), MDP):
         raise ParameterError(f"{mdp!r} is not an MDP; MDP.from_env makes one from an environment")
-    complete = mdp.with_all_legal()
-    rows = complete.rows
-    states, actions = np.divmod(complete.pairs(), complete.n_actions)
+    rows = mdp.rows
+    states, actions = np.divmod(mdp.pairs(), mdp.n_actions)
     possible = rows.probability > 0.0
+    masked = not mdp.legal[mdp.legal.any(axis=1)].all()
     return Transitions(
         observation=states[possible, None].astype(np.float64),
         action=actions[possible],
@@ -161,9 +165,11 @@ def transitions_of(mdp: MDP) -> Transitions:
         terminated=rows.terminated[possible],
         first=np.ones(int(possible.sum()), dtype=np.bool_),
         weight=rows.probability[possible],
-        n_actions=complete.n_actions,
+        n_actions=mdp.n_actions,
         first_action=0,
         observation_space=None,
+        action_mask=mdp.legal[states[possible]] if masked else None,
+        next_action_mask=mdp.legal[rows.next_state[possible]] if masked else None,
     )
 
 
@@ -204,6 +210,8 @@ def simulated(env: str | Env, states: ArrayLike, samples: int, seed: int | None)
         n_actions=many,
         first_action=int(space.start),
         observation_space=made.observation_space,
+        action_mask=None,
+        next_action_mask=None,
     )
 
 
@@ -238,6 +246,8 @@ def from_dataset(dataset: str | RecordedDataset) -> Transitions:
         n_actions=int(space.n),
         first_action=int(space.start),
         observation_space=dataset.observation_space,
+        action_mask=None,
+        next_action_mask=None,
     )
 
 

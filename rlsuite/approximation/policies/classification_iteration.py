@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 from tqdm import tqdm
 
 from rlsuite import errors
+from rlsuite.approximation.batch.action_masks import ToldActions
 from rlsuite.approximation.policies.cloning import ClassifierPolicy
 from rlsuite.approximation.policies.policy_search import draw_seed
 from rlsuite.approximation.workers import Workers
@@ -34,8 +35,8 @@ from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_view import Encoding, encoding
 from rlsuite.features.estimators import Predictor
 
-Policy = Callable[[NDArray[np.float64]], NDArray[np.int64]]
-"""From observations (n, d) to actions (n,)."""
+Policy = Callable[[NDArray[np.float64], NDArray[np.bool_] | None], NDArray[np.int64]]
+"""From observations (n, d) and the legal actions there (n, n_actions), None for all, to actions (n,)."""
 
 TOGETHER = 10
 """Number of states whose rollouts are played together; fixed, because workers must not change a result."""
@@ -46,6 +47,7 @@ class Snapshot(NamedTuple):
 
     env: Env
     observation: NDArray[np.float64]  # (d,)
+    legal: NDArray[np.bool_] | None = None  # (n_actions,); None if all actions are
 
 
 @dataclass(eq=False, kw_only=True)
@@ -190,30 +192,33 @@ class ClassificationIteration(SaysWhatToWrite):
                 f"rollouts (now {self.rollouts}), a longer horizon (now {self.horizon} steps) or more states"
             )
         observations = np.stack([each.observation for each in snapshots])
+        legal = None if snapshots[0].legal is None else np.array([each.legal for each in snapshots])
         examples = self.actions_[winner]
         if policy is None:
-            observations, examples = observations[won], examples[won]
+            observations, examples, legal = observations[won], examples[won], None if legal is None else legal[won]
         else:
-            examples[~won] = policy(observations[~won])
+            examples[~won] = policy(observations[~won], None if legal is None else legal[~won])
         learner = ClassifierPolicy(self.classifier, seed=draw_seed(self._rng))
-        self.policy_ = learner.fit(observations, examples)
+        learner.first_action_ = int(self.actions_[0])
+        self.policy_ = learner.fit(observations, examples, legal)
 
     def _snapshots(self, policy: Policy | None) -> list[Snapshot]:
         """Play episodes, and copy the environment in some of their states."""
         env, rng, snapshots = self._env, self._rng, list[Snapshot]()
         while len(snapshots) < self.states:
-            observation, _ = env.reset(seed=draw_seed(rng))
-            over = False
+            observation, info = env.reset(seed=draw_seed(rng))
+            told, step, over = ToldActions(env), 0, False
             while not over and len(snapshots) < self.states:
                 seen = np.array(self._encoding.encode(observation), dtype=np.float64)
+                legal = told.after(info, step)
                 if rng.random() * self.apart < 1.0:
-                    snapshots.append(Snapshot(_copy_of(env), seen))
+                    snapshots.append(Snapshot(_copy_of(env), seen, legal))
                 if policy is None or rng.random() < 0.5:
-                    action = int(rng.choice(self.actions_))
+                    action = int(rng.choice(self.actions_ if legal is None else self.actions_[legal]))
                 else:
-                    action = int(policy(seen[None])[0])
-                observation, _, terminated, truncated, _ = env.step(action)
-                over = terminated or truncated
+                    action = int(policy(seen[None], None if legal is None else legal[None])[0])
+                observation, _, terminated, truncated, info = env.step(action)
+                step, over = step + 1, terminated or truncated
         return snapshots
 
     @property
@@ -221,8 +226,8 @@ class ClassificationIteration(SaysWhatToWrite):
         """Number of states of each iteration in which an action was significantly the best, shape (n_iterations,)."""
         return np.array(self._examples, dtype=np.int64)
 
-    def act(self, observation: object) -> int:
-        """Return the action of the latest policy.
+    def act(self, observation: object, action_mask: ArrayLike | None = None) -> int:
+        """Return the action of the latest policy, one of the legal actions (n_actions,) that a mask allows.
 
         Raises
         ------
@@ -233,7 +238,8 @@ class ClassificationIteration(SaysWhatToWrite):
         """
         if "policy_" not in vars(self):
             raise errors.NotLearned("this ClassificationIteration has not learned yet; call learn(env, iterations=...)")
-        return int(self.policy_.predict(np.atleast_2d(self._encoding.given(observation)))[0])
+        mask = None if action_mask is None else np.asarray(action_mask)[None]
+        return int(self.policy_.predict(np.atleast_2d(self._encoding.given(observation)), mask)[0])
 
 
 def try_actions(
@@ -249,7 +255,7 @@ def try_actions(
     """Discounted returns (n_states, n_actions, rollouts) of taking each action and following the policy.
 
     The rollouts of all states go on in step, so that the policy is asked once per step for all of them. Without a
-    policy (None), actions are random.
+    policy (None), actions are random. The returns of illegal actions are NaN.
     """
     shape = (len(snapshots), len(actions), rollouts)
     rng = np.random.default_rng(seed)
@@ -263,28 +269,42 @@ def try_actions(
     chosen = np.broadcast_to(actions[:, None], shape).flatten()
     seen = np.stack([each.observation for each in begun])
     total, discount, name = np.zeros(len(envs)), 1.0, name_of(envs[0])
-    going = np.arange(len(envs))
+    going, told, legal = np.arange(len(envs)), ToldActions(envs[0], told=True), None
+    if snapshots[0].legal is not None:
+        legal = np.array([each.legal for each in begun])
+        total[~legal[going, chosen - actions[0]]] = np.nan
+        going = np.flatnonzero(np.isfinite(total))
     for step in range(1, horizon + 1):
         over = np.zeros(len(envs), dtype=np.bool_)
         for i in going:
-            observation, reward, terminated, truncated, _ = envs[i].step(int(chosen[i]))
+            observation, reward, terminated, truncated, info = envs[i].step(int(chosen[i]))
             total[i] += discount * finite_reward(reward, name, step)
             seen[i] = encoded.encode(observation)
             over[i] = terminated or truncated
+            if legal is not None:
+                legal[i] = told.after(info, step, over=bool(over[i]))
         discount *= gamma
         going = going[~over[going]]
         if not going.size:
             break
         # rollouts of one state with the same seed draw the same random actions
-        drawn = np.broadcast_to(rng.choice(actions, size=(len(snapshots), 1, rollouts)), shape).ravel()
-        chosen[going] = drawn[going] if policy is None else policy(seen[going])
+        if policy is not None:
+            chosen[going] = policy(seen[going], None if legal is None else legal[going])
+        elif legal is None:
+            drawn = np.broadcast_to(rng.choice(actions, size=(len(snapshots), 1, rollouts)), shape).ravel()
+            chosen[going] = drawn[going]
+        else:
+            u = np.broadcast_to(rng.random((len(snapshots), 1, rollouts)), shape).ravel()[going]
+            reached = legal[going].cumsum(axis=1) > (u * legal[going].sum(axis=1))[:, None]
+            chosen[going] = actions[reached.argmax(axis=1)]
     return total.reshape(shape)
 
 
 def winners(returns: NDArray[np.float64], confidence: float) -> NDArray[np.int64]:
     """Index (n_states,) of the action that is significantly better than all others, -1 where there is none.
 
-    From returns (n_states, n_actions, rollouts), by one-sided t-tests of the paired differences.
+    From returns (n_states, n_actions, rollouts), by one-sided t-tests of the paired differences. Returns are NaN for
+    illegal actions, which cannot win and are always beaten.
 
     Examples
     --------
@@ -292,14 +312,15 @@ def winners(returns: NDArray[np.float64], confidence: float) -> NDArray[np.int64
     [0, -1]
     """
     rollouts = int(returns.shape[2])
-    best = returns.mean(axis=2).argmax(axis=1)
+    illegal = np.isnan(returns).any(axis=2)
+    best = np.where(illegal, -np.inf, returns.mean(axis=2)).argmax(axis=1)
     ahead = np.take_along_axis(returns, best[:, None, None], axis=1) - returns
     lead = ahead.mean(axis=2)
     needed = np.zeros_like(lead)
     if rollouts > 1:
         quantile = float(stdtrit(rollouts - 1, confidence))
         needed = quantile * ahead.std(axis=2, ddof=1) / np.sqrt(rollouts)
-    beaten = lead > needed
+    beaten = (lead > needed) | illegal
     np.put_along_axis(beaten, best[:, None], True, axis=1)
     return np.where(beaten.all(axis=1), best, -1)
 

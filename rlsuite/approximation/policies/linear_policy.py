@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.agents.fit_features import bind_features, check_features
+from rlsuite.agents.fit_features import bind_features, check_features, legal_ids
 from rlsuite.core.aliases import Action, Env
+from rlsuite.core.checks import legal_actions
 from rlsuite.core.compilation import compiled
 from rlsuite.environments.facts import action_space_of
 from rlsuite.environments.finding import find_env
@@ -40,8 +41,8 @@ class ParametricPolicy(Protocol):
         """Return the same policy with other parameters."""
         ...
 
-    def act(self, observation: object) -> Action:
-        """Return the action for an observation."""
+    def act(self, observation: object, action_mask: ArrayLike | None = None) -> Action:
+        """Return the action for an observation; where some are illegal, one that the mask (n_actions,) allows."""
         ...
 
 
@@ -52,6 +53,7 @@ class Buffers(NamedTuple):
     indices: NDArray[np.int64]  # (most_active,)
     values: NDArray[np.float64]  # (most_active,)
     scores: NDArray[np.float64]  # (n_actions,)
+    legal: NDArray[np.bool_]  # (n_actions,)
 
 
 Prepared = tuple[Callable[[FeatureRule, NDArray[np.float64], Buffers], int], FeatureRule, Buffers]
@@ -60,7 +62,7 @@ Prepared = tuple[Callable[[FeatureRule, NDArray[np.float64], Buffers], int], Fea
 
 @compiled(in_place=True)
 def best_scored(rule: FeatureRule, weights: NDArray[np.float64], buffers: Buffers) -> int:
-    """Return the first action with the highest score for ``room.observation``; -1 if a score is not a number."""
+    """Return the first legal action with the highest score for ``buffers.observation``; -1 if a score is not finite."""
     n = rule.active(rule.data, buffers.observation, buffers.indices, buffers.values)
     scores = buffers.scores
     for action in range(scores.size):
@@ -68,11 +70,11 @@ def best_scored(rule: FeatureRule, weights: NDArray[np.float64], buffers: Buffer
     for k in range(n):
         for action in range(scores.size):
             scores[action] += buffers.values[k] * weights[buffers.indices[k], action]
-    best = 0
+    best = -1
     for action in range(scores.size):
         if not math.isfinite(scores[action]):
             return -1
-        if scores[action] > scores[best]:
+        if buffers.legal[action] and (best < 0 or scores[action] > scores[best]):
             best = action
     return best
 
@@ -110,6 +112,7 @@ class LinearPolicy:
     weights_: NDArray[np.float64] = field(init=False, repr=False)
     encoding: Encoding = field(init=False, repr=False)
     first_action: int = field(init=False, repr=False)
+    legal_ids: NDArray[np.bool_] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_features(self.features)
@@ -137,7 +140,7 @@ class LinearPolicy:
         actions = action_space_of(made)
         twin = copy.copy(self)
         twin.features_, twin.encoding = bind_features(self.features, made)
-        twin.first_action = int(actions.start)
+        twin.first_action, twin.legal_ids = int(actions.start), legal_ids(made)
         twin.weights_ = np.zeros((twin.features_.n_features_out_, int(actions.n)))
         return twin
 
@@ -163,19 +166,35 @@ class LinearPolicy:
         twin.weights_ = found.reshape(self.weights_.shape)
         return twin
 
-    def act(self, observation: object) -> int:
-        """Return the action with the highest score.
+    def act(self, observation: object, action_mask: ArrayLike | None = None) -> int:
+        """Return the legal action with the highest score.
+
+        Parameters
+        ----------
+        observation : object
+            What the environment returned.
+        action_mask : array_like (n_actions,), optional
+            1 for the actions that are legal, as in ``info["action_mask"]``. By default all, and of ids those that the
+            model of the environment knows.
 
         Raises
         ------
         NotLearned
             If the policy is not made for an environment yet.
         ParameterError
-            If the observation has another width than the features, or is not finite.
+            If the observation has another width than the features, or is not finite, or the mask has not a 0 or 1 for
+            each action, or leaves none.
         """
         choose, rule, buffers = self._prepared()
         seen = np.asarray(self.encoding.given(observation), dtype=np.float64)
         buffers.observation[:] = seen
+        if action_mask is not None:
+            buffers.legal[:] = legal_actions("action_mask", action_mask, buffers.legal.size)
+        else:
+            ids = len(self.legal_ids) > 0
+            buffers.legal[:] = self.legal_ids[int(self.encoding.numbers_of(observation)[0])] if ids else True
+        if not buffers.legal.any():
+            raise errors.ParameterError(f"no action is legal at observation {observation!r}")
         action = choose(rule, self.weights_, buffers)
         if action < 0:
             raise errors.ParameterError(
@@ -195,6 +214,7 @@ class LinearPolicy:
                 np.zeros(features.most_active_, dtype=np.int64),
                 np.zeros(features.most_active_),
                 np.zeros(n_actions),
+                np.ones(n_actions, dtype=np.bool_),
             )
             self._ready = (best_scored.for_types_of(rule, self.weights_, buffers), rule, buffers)
         return self._ready

@@ -190,15 +190,15 @@ class PolicySearch(SaysWhatToWrite):
         """Mean return of each candidate of each iteration so far, shape (n_iterations, candidates)."""
         return np.array(self._scores).reshape(-1, self.candidates)
 
-    def act(self, observation: object) -> Action:
-        """Return the action of the policy found so far.
+    def act(self, observation: object, action_mask: ArrayLike | None = None) -> Action:
+        """Return the action of the policy found so far, one that a mask (n_actions,) of the legal actions allows.
 
         Raises
         ------
         NotLearned
             Before the first `learn`.
         """
-        return self.policy_.act(observation)
+        return self.policy_.act(observation) if action_mask is None else self.policy_.act(observation, action_mask)
 
 
 def draw_seed(rng: np.random.Generator) -> int:

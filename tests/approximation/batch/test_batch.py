@@ -11,7 +11,6 @@ from gymnasium import spaces
 from rlsuite.approximation.batch import Batch
 from rlsuite.errors import FileError, LearningError, MissingPackage, ParameterError, UnsuitableEnvironment
 from rlsuite.models import MDP
-from rlsuite.testing import problems
 
 pytestmark = pytest.mark.arithmetic
 
@@ -104,14 +103,13 @@ def test_actions_are_counted_from_where_the_space_starts():
 def test_what_cannot_be_collected_is_named():
     with pytest.raises(UnsuitableEnvironment, match=r"Discrete.*DiscreteActions"):
         Batch.collect("Pendulum-v1", steps=5)
-    with pytest.raises(UnsuitableEnvironment, match="with_all_legal"):
-        Batch.collect(problems.corridor().to_env(), steps=5)
     with pytest.raises(LearningError, match=r"step 3: .* nan"):
         Batch.collect(Shifted(third=float("nan")), steps=5)
     with pytest.raises(ParameterError, match="either steps or episodes"):
         Batch.collect("CartPole-v1")
-    assert len(Batch.collect(Shifted(mask=[1, 1]), steps=2, seed=1)) == 2
     for mask, message in (
+        ([1, 1], "Shifted, step 1: info has no action_mask, but that of the first reset had one"),
+        ([0, 0], "Shifted, reset: info['action_mask'] leaves no action"),
         ([0.5, 1.0], "Shifted, reset: info['action_mask']=array([0.5, 1. ]) is not an array of 0 and 1"),
         (["1", "1"], "is not an array of 0 and 1"),
         ([1, 1, 1], "Shifted, reset: info['action_mask'] has shape (3,); for 2 actions it must have (2,)"),
@@ -306,12 +304,12 @@ def test_data_sets_that_will_not_do(monkeypatch):
 
 def test_all_transitions_of_a_model(model):
     batch = Batch.from_model(model)
-    legal = model.with_all_legal()
     pair = batch.observation[:, 0] * batch.n_actions + batch.action
-    total = np.bincount(pair.astype(int), weights=batch.weight, minlength=legal.n_states * legal.n_actions)
-    np.testing.assert_allclose(total, legal.legal.reshape(-1), rtol=1e-12)
+    total = np.bincount(pair.astype(int), weights=batch.weight, minlength=model.n_states * model.n_actions)
+    np.testing.assert_allclose(total, model.legal.reshape(-1), rtol=1e-12)
     paid = np.bincount(pair.astype(int), weights=batch.weight * batch.reward, minlength=total.size)
-    np.testing.assert_allclose(paid.reshape(legal.legal.shape), legal.expected_reward(), atol=1e-12)
+    np.testing.assert_allclose(paid.reshape(model.legal.shape), np.where(model.legal, model.expected_reward(), 0.0))
+    np.testing.assert_array_equal(batch.masks[0], model.legal[batch.observation[:, 0].astype(int)])
     with pytest.raises(ParameterError, match="is not an MDP"):
         Batch.from_model("FrozenLake-v1")
 

@@ -79,7 +79,7 @@ def test_rollouts_are_worth_the_action_values_of_the_policy(doors):
         own.unwrapped.s = cell
         met.append(Snapshot(copy.deepcopy(own), np.array([float(cell)])))
 
-    def right(seen):
+    def right(seen, legal):
         return np.ones(len(seen), dtype=np.int64)
 
     shown = encoding(env.observation_space)
