@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import rlsuite as rl
+import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.approximation.batch import LSPI, Batch, FittedQ, FittedValueIteration, returns_of
 from rlsuite.approximation.policies import (
     ClassificationIteration,
