@@ -26,6 +26,5 @@ results = [
     )
     for label, agent in agents.items()
 ]
-axes = plotting.episode_return(results, smooth=10)
-axes.set_ylim(-200, 0)
+axes = plotting.episode_return(results, smooth=10, ylim=(-200, 0))
 plotting.save(axes, (sys.argv[1:] or ["33_actor_critic.png"])[0])

@@ -21,15 +21,15 @@ samples = {"reward": {}, "optimal": {}}
 for epsilon, label in ((0.0, "greedy"), (0.01, "epsilon 0.01"), (0.1, "epsilon 0.1")):
     sample_average = rl.Inverse(1.0, per="visits")
     agent = rl.QLearning(gamma=0.0, learning_rate=sample_average, exploration=rl.EpsilonGreedy(epsilon))
-    sums, counts = [0.0], [0]
+    sums, counts = [[0.0]], [np.zeros(BANDITS)]
     for pull in range(PULLS):
-        agent.learn(env, steps=BANDITS, record_every=BANDITS, seed=None if pull else 7)
-        sums.append(agent.record_.cumulative_reward[-1])
-        counts.append(agent.visits_[best].sum())
-    samples["reward"][label] = np.diff(sums) / BANDITS
-    samples["optimal"][label] = 100 * np.diff(counts) / BANDITS
+        agent.learn(env, steps=BANDITS, record_every=1, seed=None if pull else 7)
+        sums.append(agent.record_.cumulative_reward)
+        counts.append(agent.visits_[best])
+    samples["reward"][label] = np.diff(np.concatenate(sums)).reshape(PULLS, BANDITS).T
+    samples["optimal"][label] = 100 * np.diff(np.transpose(counts))
 figure, (reward, optimal) = plt.subplots(2, 1, figsize=(7.5, 7.5), layout="constrained")
-look = {"notes": [f"Mean over {BANDITS:,} bandits."], "xlabel": "pulls"}
+look = {"of": "bandits", "xlabel": "pulls"}
 plotting.mean_curves(samples["reward"], title="Ten-armed testbed", ylabel="average reward", ax=reward, **look)
 plotting.mean_curves(samples["optimal"], ylabel="optimal pulls in percent", ylim=(0, 100), ax=optimal, **look)
 plotting.save(figure, (sys.argv[1:] or ["50_testbed.png"])[0])

@@ -23,11 +23,11 @@ agents = {
 samples = {}
 for label, parameters in agents.items():
     agent = rl.QLearning(gamma=0.0, learning_rate=0.1, **parameters)
-    counts = [0]
+    counts = [np.zeros(BANDITS)]
     for pull in range(PULLS):
         agent.learn(env, steps=BANDITS, record_every=BANDITS, seed=None if pull else 7)
-        counts.append(agent.visits_[best].sum())
-    samples[label] = 100 * np.diff(counts) / BANDITS
+        counts.append(agent.visits_[best])
+    samples[label] = 100 * np.diff(np.transpose(counts))
 look = {"xlabel": "pulls", "ylabel": "optimal pulls in percent", "ylim": (0, 100), "figsize": (7.0, 3.4)}
-ax = plotting.mean_curves(samples, notes=[f"Mean over {BANDITS:,} bandits."], title="Optimistic initial values", **look)
+ax = plotting.mean_curves(samples, of="bandits", title="Optimistic initial values", **look)
 plotting.save(ax, (sys.argv[1:] or ["51_optimistic.png"])[0])

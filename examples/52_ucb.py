@@ -21,8 +21,8 @@ agents = {
 }
 samples = {}
 for label, agent in agents.items():
-    agent.learn(env, steps=BANDITS * PULLS, seed=7, record_every=BANDITS)
-    samples[label] = np.diff(agent.record_.cumulative_reward, prepend=0.0) / BANDITS
+    agent.learn(env, steps=BANDITS * PULLS, seed=7, record_every=1)
+    samples[label] = np.diff(agent.record_.cumulative_reward, prepend=0.0).reshape(PULLS, BANDITS).T
 look = {"xlabel": "pulls", "ylabel": "average reward", "xlim": (-10, PULLS), "ylim": (-0.1, 1.6), "figsize": (7.0, 3.4)}
-ax = plotting.mean_curves(samples, notes=[f"Mean over {BANDITS:,} bandits."], title="Upper confidence bounds", **look)
+ax = plotting.mean_curves(samples, of="bandits", title="Upper confidence bounds", **look)
 plotting.save(ax, (sys.argv[1:] or ["52_ucb.png"])[0])

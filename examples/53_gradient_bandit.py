@@ -20,11 +20,11 @@ samples = {}
 for baseline, name in (("average", "with baseline"), ("none", "without baseline")):
     for learning_rate in (0.1, 0.4):
         agent = rl.GradientBandit(learning_rate=learning_rate, baseline=baseline)
-        counts = [0]
+        counts = [np.zeros(BANDITS)]
         for pull in range(PULLS):
             agent.learn(env, steps=BANDITS, record_every=BANDITS, seed=None if pull else 7)
-            counts.append(agent.visits_[best].sum())
-        samples[f"{name}, step size {learning_rate}"] = 100 * np.diff(counts) / BANDITS
+            counts.append(agent.visits_[best])
+        samples[f"{name}, step size {learning_rate}"] = 100 * np.diff(np.transpose(counts))
 look = {"xlabel": "pulls", "ylabel": "optimal pulls in percent", "ylim": (0, 100), "figsize": (7.0, 3.4)}
-ax = plotting.mean_curves(samples, notes=[f"Mean over {BANDITS:,} bandits."], title="Gradient bandits", **look)
+ax = plotting.mean_curves(samples, of="bandits", title="Gradient bandits", **look)
 plotting.save(ax, (sys.argv[1:] or ["53_gradient_bandit.png"])[0])

@@ -25,7 +25,7 @@ for _ in range(16):
     returns.append(episode_of(car, agent.act, gamma=0.95, max_steps=50).total)
 lines = {"return of the policy from the start": returns, "largest change of a target": agent.errors_}
 title = f"{len(batch):,} transitions, {(batch.reward > 0).sum()} of them to the top"
-plotting.mean_curves(lines, title=title, xlabel="rounds", ax=left)
+plotting.mean_curves(lines, title=title, xlabel="rounds", ylabel="reward", ax=left)
 
 seen = [car.reset()[0]]
 for _ in range(50):

@@ -30,7 +30,7 @@ for row, errors in enumerate(choice.errors.mean(axis=2)):
     left.plot(errors, [row] * errors.size, "o", color="#0072b2", alpha=0.6)
     left.text(errors.max() + 0.1, row, choice.verdict(choice.names[row]), va="center")
 left.set_yticks(range(4), choice.names)
-plotting.style_axes(["A dot for each seed."], ax=left, xlabel="squared TD error on held-out episodes", ylim=(3.5, -0.5))
+plotting.style_axes(["Points: n = 3 seeds."], ax=left, xlabel="squared TD error on held-out episodes", ylim=(3.5, -0.5))
 left.set_xlim(0.0, 4.0)
 winner = candidates[choice.best].learn(Batch.collect("CartPole-v1", episodes=60, seed=100), seed=100)
 names = ["cart position", "cart velocity", "pole angle", "pole velocity"]

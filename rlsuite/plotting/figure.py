@@ -112,7 +112,7 @@ AXIS_HEIGHT: Final = 38.0
 CAPTION_ID: Final = "caption"
 """The id of a caption, also in an svg file."""
 
-LEGEND_ROW: Final = 15.0
+LEGEND_ROW: Final = 13.5
 """Height of one row of the legend in points."""
 
 
@@ -275,7 +275,7 @@ def legend_above(ax: "Axes", handles: Mapping[str, Any], handlelength: float = 2
     )
     for text in legend.get_texts():
         text.set_parse_math(False)  # a dollar sign in a label does not begin a formula
-    return 6.0 + LEGEND_ROW * -(-len(handles) // columns)
+    return 7.5 + LEGEND_ROW * -(-len(handles) // columns)
 
 
 def _width(ax: "Axes") -> float:

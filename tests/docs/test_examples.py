@@ -1,16 +1,19 @@
+import json
 import re
 import runpy
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import matplotlib
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from numpy.typing import NDArray
 from PIL import Image
 
 from rlsuite import plotting
@@ -20,22 +23,12 @@ SHORT = {1, 4, 64}
 """Numbers of the examples that take about a second, the first ones among them; `pytest -m slow` runs the others."""
 
 
-TIMED = {8, 66}
-"""Numbers of the examples that draw what took how long, so their figures are never the same."""
+WITHOUT_RUNS = {2, 4, 8, 23, 24, 62, 63, 64, 65, 66, 67}
+"""Numbers of the examples that draw solutions, single episodes, or what one run has learned, and no mean."""
 
 
 def number_of(example: Path) -> int:
     return int(example.stem[:2])
-
-
-def look_of(contact_sheet: Any, path: Path) -> NDArray[np.int64]:
-    """A figure as the contact sheet shows it, each number the mean of four by four pixels."""
-    return coarse(contact_sheet.tile(path))
-
-
-def coarse(image: Image.Image) -> NDArray[np.int64]:
-    size = image.width // 4, image.height // 4
-    return np.asarray(image.convert("RGB").resize(size, Image.Resampling.BOX), dtype=np.int64)
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +37,39 @@ def contact_sheet() -> Any:
     return SimpleNamespace(**runpy.run_path(str(EXAMPLES[0].parents[1] / "docs" / "contact_sheet.py")))
 
 
-def kept_look(contact_sheet: Any, example: Path) -> NDArray[np.int64]:
-    """How the figure looked when the sheet was drawn."""
+def assert_as_on_the_sheet(contact_sheet: Any, example: Path, path: Path) -> None:
+    """Check that a figure looks from afar as it did when the sheet was drawn, and has as much of each colour."""
     x, y = contact_sheet.place(EXAMPLES.index(example))
     with Image.open(EXAMPLES[0].parents[1] / "docs" / "contact_sheet.png") as sheet:
-        return coarse(sheet.crop((x, y, x + contact_sheet.TILE[0], y + contact_sheet.TILE[1])))
+        sheet.load()
+        colours = json.loads(sheet.text["colours"])[example.stem]
+        kept = sheet.crop((x, y, x + contact_sheet.TILE[0], y + contact_sheet.TILE[1]))
+    other = "another figure than on docs/contact_sheet.png: look at it, and run scripts/figures"
+    assert contact_sheet.differing(contact_sheet.tile(path), kept) <= MOST_DIFFERING, other
+    now = contact_sheet.colours_of(path)
+    losses = contact_sheet.largest_loss(now, colours), contact_sheet.largest_loss(colours, now)
+    assert max(losses) <= LARGEST_LOSS, other
+
+
+MOST_DIFFERING = 15
+"""Pixels of a figure on the sheet that may be unlike all near them; letters drawn otherwise differ in fewer."""
+
+LARGEST_LOSS = 0.35
+"""Part of a colour that may be missing."""
+
+
+def assert_says_of_what(figure: Figure) -> None:
+    """Check that axes with lines or points say over how many runs, with which interval, and in which units."""
+    for axes in figure.axes:
+        drawn = [line for line in axes.get_lines() if not line.get_label().startswith("_child")]
+        captions = [text.get_text().replace("\n", " ") for text in axes.texts if text.get_gid() == "caption"]
+        if not captions or captions[0].startswith("Colour") or not drawn:
+            continue
+        assert re.search(r"n = \d", captions[0]), captions
+        if "mean over" in captions[0]:
+            assert "95% confidence interval of the mean (Student t over " in captions[0]
+        assert axes.get_xlabel(), captions
+        assert axes.get_ylabel() or axes.get_yticklabels()[0].get_text().isalpha(), captions
 
 
 def assert_in_the_style(figure: Figure) -> None:
@@ -92,15 +113,48 @@ def test_example_draws_one_figure(
     saved: list[Figure] = []
     save = plotting.save
     monkeypatch.setattr(plotting, "save", lambda figure, path: saved.append(figure) or save(figure, path))
-    runpy.run_path(str(example), run_name="__main__")
+    with contact_sheet.even_clock() if example.stem[:2] in contact_sheet.TIMED else nullcontext():
+        runpy.run_path(str(example), run_name="__main__")
     assert_in_the_style(saved[0].get_figure(root=True))
+    if number_of(example) not in WITHOUT_RUNS:
+        assert_says_of_what(saved[0].get_figure(root=True))
     assert [path.name for path in tmp_path.iterdir()] == [f"{example.stem}.png"]
     assert_shows_something(tmp_path / f"{example.stem}.png")
-    if number_of(example) not in TIMED:
-        change = np.abs(look_of(contact_sheet, tmp_path / f"{example.stem}.png") - kept_look(contact_sheet, example))
-        assert change.max() <= 60, "another figure than on docs/contact_sheet.png: look at it, and run scripts/figures"
+    assert_as_on_the_sheet(contact_sheet, example, tmp_path / f"{example.stem}.png")
     if "your_own_agent" in example.stem:
         assert capsys.readouterr().out == "both loops, the same bytes: True\n"
+
+
+def changes(figure: Figure) -> Iterator[bool]:
+    """Change a figure in some ways, one after the other; yield whether that has to be seen."""
+    axes = figure.axes[0]
+    with matplotlib.rc_context({"text.hinting": "none"}):
+        yield False  # letters drawn otherwise
+    axes.get_legend().set_visible(False)
+    yield True
+    axes.get_legend().set_visible(True)
+    for line in axes.get_lines():
+        if not line.get_label().startswith("_") and len(line.get_xdata()) > 1:
+            colour = line.get_color()
+            line.set_color("#882255" if colour != "#882255" else "#0072b2")
+            yield True
+            line.set_color(colour)
+
+
+@pytest.mark.parametrize("example", [example for example in EXAMPLES if number_of(example) in (1, 8, 21)])
+def test_a_change_of_a_figure_is_seen(
+    example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, contact_sheet: Any
+) -> None:
+    saved: list[Figure] = []
+    monkeypatch.setattr(sys, "argv", [str(example)])
+    monkeypatch.setattr(plotting, "save", lambda figure, path: saved.append(figure.get_figure(root=True)))
+    with contact_sheet.even_clock() if example.stem[:2] in contact_sheet.TIMED else nullcontext():
+        runpy.run_path(str(example), run_name="__main__")
+    monkeypatch.undo()
+    for number, seen in enumerate(changes(saved[0])):
+        path = plotting.save(saved[0], tmp_path / f"{number}.png")
+        with pytest.raises(AssertionError, match="another figure") if seen else nullcontext():
+            assert_as_on_the_sheet(contact_sheet, example, path)
 
 
 @pytest.mark.slow
