@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import matplotlib
-import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
