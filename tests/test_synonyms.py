@@ -260,8 +260,17 @@ def test_models_point_to_from_arrays():
         rl.POMDP(P, R, P)
     with pytest.raises(CallError, match=r"For arrays, write POMDP\.from_arrays\(P, R, O, gamma=0\.9\)$"):
         rl.POMDP(P, R, P, 0.9)
+    for kind in (rl.MDP, rl.POMDP, rl.HMM, rl.MarkovChain):
+        with pytest.raises(
+            CallError, match=rf"^{kind.__name__}\(\.\.\.\): missing a required argument: .* write {kind.__name__}"
+        ):
+            kind()
+    with pytest.raises(CallError, match=r"^from_mdp\(\) needs mdp and policy$"):
+        rl.MarkovChain.from_mdp()
+    with pytest.raises(CallError, match=r"^from_states\(\) needs z and states$"):
+        rl.HMM.from_states()
     model = rl.MDP.from_arrays(P, R, gamma=0.9)
-    for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), model.replace(gamma=0.9)):
+    for twin in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model)), model.replace(gamma=0.9)):
         assert twin.gamma == 0.9
 
 

@@ -4,7 +4,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Final, ParamSpec, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Final, ParamSpec, Protocol, TypeVar, get_args
 
 from rlsuite.errors import CallError, FormerNameWarning, level_of_the_caller
 from rlsuite.synonyms import FORMER_NAMES, nearest
@@ -12,6 +12,7 @@ from rlsuite.synonyms import FORMER_NAMES, nearest
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 Kind = TypeVar("Kind", bound=type)
+Model = TypeVar("Model", bound="type[_Model]")
 
 LONGEST: Final = 40
 """Characters of a value that is repeated in a message."""
@@ -59,6 +60,11 @@ def rename_former(given: MutableMapping[str, Any], known: Collection[str], writt
             FormerNameWarning,
             stacklevel=level_of_the_caller(),
         )
+
+
+class _Model(Protocol):
+    what_to_write: ClassVar[str]
+    """The call for dense arrays."""
 
 
 def as_taken_by(function: Callable[..., object], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,28 +191,21 @@ class SaysWhatToWrite:
             return super().__new__(cls)
 
 
-class MadeFromArrays:
-    """Base of models whose constructors take unusual arguments: the error of a wrong call names one that fits.
+def made_from_arrays(kind: Model) -> Model:
+    """Make the constructor of a model name a call that fits, ``what_to_write``, if its arguments do not."""
+    init: Any = kind.__init__
+    signature = inspect.signature(init)
 
-    Attributes
-    ----------
-    what_to_write : str
-        The call for dense arrays.
-    """
+    @wraps(init)
+    def checked(self: object, *args: object, **given: object) -> None:
+        try:
+            signature.bind(self, *args, **given)
+        except TypeError as error:
+            raise CallError(f"{type(self).__name__}(...): {error}. For arrays, write {kind.what_to_write}") from error
+        init(self, *args, **given)
 
-    what_to_write: ClassVar[str]
-
-    if not TYPE_CHECKING:  # type checkers should look at `__init__`
-        __signature__ = _SignatureOfInit()
-
-        def __new__(cls, *args: object, **given: object) -> Any:
-            """Make an object, unless the arguments do not fit the constructor."""
-            if args or given:  # copies are made without arguments
-                try:
-                    inspect.signature(cls.__init__).bind(None, *args, **given)
-                except TypeError as error:
-                    raise CallError(f"{cls.__name__}(...): {error}. For arrays, write {cls.what_to_write}") from error
-            return super().__new__(cls)
+    kind.__init__ = checked
+    return kind
 
 
 def _names(function: Callable[..., object]) -> list[str] | None:

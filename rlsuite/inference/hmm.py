@@ -263,6 +263,7 @@ class HMM(HMMParameters, SaysWhatToWrite):
         return FittedHMM(best.model, Learning(**record))
 
     @classmethod
+    @says_what_to_write
     def from_states(
         cls,
         z: Observations,

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, NoReturn, Protocol, Self, TypedDict, Unpack, cast
+from typing import ClassVar, NamedTuple, NoReturn, Protocol, Self, TypedDict, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rlsuite.core.keywords import made_from_arrays
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.inference.emissions.base import MIN_LIKELIHOOD, Emission
 from rlsuite.inference.emissions.categorical import Categorical
@@ -77,9 +78,12 @@ class Changes(TypedDict, total=False):
     state_labels: Sequence[str] | None
 
 
+@made_from_arrays
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class HMMParameters:
     """The parameters of a hidden Markov model with K states; `rlsuite.inference.HMM` says what they are."""
+
+    what_to_write: ClassVar[str] = "HMM([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.9, 0.1], [0.2, 0.8]])"
 
     start: FloatArray
     transition: FloatArray | SparseMatrix

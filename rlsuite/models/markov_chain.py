@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.core.checks import whole_amount
-from rlsuite.core.keywords import says_what_to_write
+from rlsuite.core.keywords import made_from_arrays, says_what_to_write
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import row_checks, validation
 from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, SparseLike
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
+@made_from_arrays
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class MarkovChain:
     """S states, their transition matrix, and the mean reward of leaving each.
@@ -56,6 +57,8 @@ class MarkovChain:
     (True, [0.8333, 0.1667])
     """
 
+    what_to_write: ClassVar[str] = "MarkovChain([[0.9, 0.1], [0.5, 0.5]])"
+
     transition: csr_array[np.float64]
     reward: FloatArray
     labels: tuple[str, ...] | None
@@ -75,6 +78,7 @@ class MarkovChain:
         object.__setattr__(self, "labels", validation.labels("labels", labels, states))
 
     @classmethod
+    @says_what_to_write
     def from_mdp(cls, mdp: MDP, policy: ArrayLike) -> Self:
         """Return the chain of `mdp` under `policy`.
 

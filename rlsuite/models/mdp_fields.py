@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.core.checks import fits_in_memory, fraction, whole_number
-from rlsuite.core.keywords import MadeFromArrays, says_what_to_write
+from rlsuite.core.keywords import made_from_arrays, says_what_to_write
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import row_checks, validation
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, Rows, StateArray
@@ -53,11 +53,12 @@ class Named:
         return str(vars(self).get("_name", ""))
 
 
+@made_from_arrays
 @dataclass(frozen=True, eq=False, repr=False)
-class MdpFields(Named, MadeFromArrays):
+class MdpFields(Named):
     """The fields of an `MDP`, which says what they are."""
 
-    what_to_write = "MDP.from_arrays(P, R, gamma=0.9)"
+    what_to_write: ClassVar[str] = "MDP.from_arrays(P, R, gamma=0.9)"
 
     indptr: IndexArray
     next_state: StateArray

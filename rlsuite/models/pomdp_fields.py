@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Self, Unpack, cast
+from typing import ClassVar, Self, Unpack, cast
 
-from rlsuite.core.keywords import MadeFromArrays
+from rlsuite.core.keywords import made_from_arrays
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.models import observation_model, validation
 from rlsuite.models.aliases import FloatArray
@@ -28,11 +28,12 @@ class PomdpChanges(MdpChanges, total=False):
     observation_labels: Sequence[str] | None
 
 
+@made_from_arrays
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class PomdpFields(Named, MadeFromArrays):
+class PomdpFields(Named):
     """The fields of a `POMDP`, which says what they are."""
 
-    what_to_write = "POMDP.from_arrays(P, R, O, gamma=0.9)"
+    what_to_write: ClassVar[str] = "POMDP.from_arrays(P, R, O, gamma=0.9)"
 
     mdp: MDP
     observation_labels: tuple[str, ...] | None

@@ -190,9 +190,9 @@ def solve(
     >>> plan.method, round(plan.lower_bound, 9), round(plan.upper_bound, 9), plan.act([0.5, 0.5])
     ('incremental_pruning', 1.81, 1.81, 0)
     """
-    if method == "auto" and horizon is not None and _kind(model) is MDP:
+    if method == "auto" and horizon is not None and _kind(model, gamma) is MDP:
         method = "backward_induction"
-    function = _method(model, method)
+    function = _method(model, method, gamma)
     named = {
         "tol": tol,
         "rtol": rtol,
@@ -211,19 +211,19 @@ def solve(
     return function(model, **given)
 
 
-def _kind(model: object) -> type:
+def _kind(model: object, gamma: float | None = None) -> type:
     for kind in PACKAGES:
         if isinstance(model, kind) or model is kind:
             return kind
-    env = repr(model) if isinstance(model, str) else "env"
+    given = f"{repr(model) if isinstance(model, str) else 'env'}, gamma={0.99 if gamma is None else gamma}"
     raise ParameterError(
-        f"{model!r} is neither an MDP nor a POMDP; build one first: solve(MDP.from_env({env}, gamma=0.99)), or "
-        f"solve(tabulate({env}, gamma=0.99)) if the environment has no table"
+        f"{model!r} is neither an MDP nor a POMDP; build one first: solve(MDP.from_env({given})), or "
+        f"solve(tabulate({given})) if the environment has no table"
     )
 
 
-def _method(model: MDP | POMDP, name: str) -> Planner:
-    kind = _kind(model)
+def _method(model: MDP | POMDP, name: str, gamma: float | None) -> Planner:
+    kind = _kind(model, gamma)
     modules = _modules_of(kind)
     function = _function_of(modules[name]) if name in modules else None
     if function is not None:
@@ -244,10 +244,11 @@ def _check_options(model: MDP | POMDP, method: str, function: Planner, given: Ma
     for name in given:
         if name in accepted:
             continue
+        instead = "; use tol=" if name == "gap" and "tol" in accepted else ""
         others = [other for other, candidate in methods(model).items() if name in _options(candidate)]
         if others:
-            raise ParameterError(f"{method} takes no {name}; these do: {', '.join(others)}")
-        raise ParameterError(unknown(f"option of {method}", name, [*accepted, "gamma", "unreachable"]))
+            raise ParameterError(f"{method} takes no {name}{instead}; these do: {', '.join(others)}")
+        raise ParameterError(unknown(f"option of {method}", name, [*accepted, "gamma", "unreachable"]) + instead)
     for name, parameter in accepted.items():
         if parameter.default is Parameter.empty and name not in given:
             raise ParameterError(f"{method} needs {name}=")

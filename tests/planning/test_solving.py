@@ -96,14 +96,19 @@ def test_a_horizon_needs_no_method(grid_goal):
 
 
 @pytest.mark.parametrize(
-    ("model", "call"), [("FrozenLake-v1", "MDP.from_env('FrozenLake-v1', "), (3, "MDP.from_env(env, ")]
+    ("model", "gamma", "call"),
+    [
+        ("FrozenLake-v1", None, "MDP.from_env('FrozenLake-v1', gamma=0.99)"),
+        ("FrozenLake-v1", 0.9, "MDP.from_env('FrozenLake-v1', gamma=0.9)"),
+        (3, None, "MDP.from_env(env, gamma=0.99)"),
+    ],
 )
-def test_what_is_no_model_is_answered_with_the_way_to_one(model, call):
+def test_what_is_no_model_is_answered_with_the_way_to_one(model, gamma, call):
     with pytest.raises(
         ParameterError,
-        match=re.escape(f"{model!r} is neither an MDP nor a POMDP; build one first: solve({call}gamma=0.99)"),
+        match=re.escape(f"{model!r} is neither an MDP nor a POMDP; build one first: solve({call})"),
     ):
-        solve(model)
+        solve(model, gamma=gamma)
 
 
 def test_a_pomdp_needs_no_method(tiger):
@@ -133,6 +138,8 @@ def test_pomdp_is_told_which_methods_there_are(tiger):
         solve(tiger(0.9), "reachable_belief")
     with pytest.raises(ParameterError, match=r"reachable_beliefs takes no max_iterations; these do: .*auto.*sarsop"):
         solve(tiger(0.9), "reachable_beliefs", max_iterations=5)
+    with pytest.raises(ParameterError, match=r"incremental_pruning takes no gap; use tol=; these do: auto, sarsop"):
+        solve(tiger(0.9), "incremental_pruning", gap=1)
     with pytest.raises(ParameterError, match="unknown option of sarsop 'gapp'; did you mean 'gap'"):
         solve(tiger(0.9), "sarsop", gapp=1)
 
