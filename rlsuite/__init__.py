@@ -144,6 +144,7 @@ if TYPE_CHECKING:
     from rlsuite.training.kernels import Transition as Transition
     from rlsuite.training.results import Record as Record
     from rlsuite.training.results import Results as Results
+    from rlsuite.training.statistics import success_interval as success_interval
     from rlsuite.training.train import train as train
 else:
     __getattr__, __dir__, __all__ = _loaded_on_first_use(__name__, _ELSEWHERE)

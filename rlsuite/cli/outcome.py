@@ -120,7 +120,13 @@ def _no_end_reached(results: "Results") -> str:
     how = "does not reach an end from the start"
     if least > 0.0:
         how = f"reaches an end from the start with probability {least:.2g} only"
-    who = "the greedy policy" if len(results.records) == 1 else f"the greedy policy of {len(endless)} seeds"
+    who = "the greedy policy"
+    if len(results.records) > 1:
+        from rlsuite.training.statistics import success_interval
+
+        rate = success_interval(len(endless), len(results.records))
+        share = f"{100 * rate.rate:.0f} % [{100 * rate.low:.0f}, {100 * rate.high:.0f}]"
+        who = f"the greedy policy of {len(endless)} of {len(results.records)} seeds, {share},"
     return f"{who} {how}; try more --steps, a larger --learning-rate, or more exploration (--epsilon, --temperature)"
 
 

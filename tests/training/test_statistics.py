@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlsuite.errors import ParameterError
-from rlsuite.training.statistics import mean_interval
+from rlsuite.training.statistics import mean_interval, success_interval
 
 # Two methods in ten folds (lecture notes, section 12.7.3).
 A = np.array([0.81, 0.82, 0.84, 0.78, 0.85, 0.86, 0.82, 0.83, 0.82, 0.81])
@@ -82,3 +82,39 @@ def test_equal_samples_have_no_width():
 def test_wrong_samples_are_refused(samples, confidence, complaint):
     with pytest.raises(ParameterError, match=complaint):
         mean_interval(samples, confidence)
+
+
+def test_wilson_and_exact_intervals_in_closed_form():
+    z, n = 1.959963984540054, 10
+    _, low, high = success_interval(0, n)
+    assert (low, high) == pytest.approx((0.0, z**2 / (n + z**2)), abs=1e-12)
+    assert success_interval(n, n).low == pytest.approx(n / (n + z**2), abs=1e-12)
+    assert success_interval(0, n, method="exact").high == pytest.approx(1 - 0.025 ** (1 / n), abs=1e-12)
+    half = success_interval(5, n)  # at p = 1/2: the normal interval of n + z^2 trials
+    assert half.high - half.rate == pytest.approx(z / 2 / np.sqrt(n + z**2), abs=1e-12)
+
+
+def test_the_notes_interval_is_its_limit():
+    """Lecture notes, section 1.3: from 30 trials on, z sqrt(p (1 - p) / n)."""
+    rate, low, high = success_interval(3_000, 10_000)
+    reach = 1.959964 * np.sqrt(0.3 * 0.7 / 10_000)
+    assert (low, high) == pytest.approx((rate - reach, rate + reach), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ((11, 10), "successes=11 is more than trials=10"),
+        ((-1, 10), "successes"),
+        ((0, 0), "trials"),
+        ((1, 2, 1.0), "confidence=1.0"),
+    ],
+)
+def test_impossible_rates_are_refused(given, words):
+    with pytest.raises(ParameterError, match=words):
+        success_interval(*given)
+
+
+def test_an_unknown_interval_is_refused():
+    with pytest.raises(ParameterError, match="wilson"):
+        success_interval(1, 2, method="wilso")
