@@ -31,7 +31,7 @@ LONG_EXAMPLES = {
     for module in (
         *("agents/bandits/linear_thompson", "agents/control/average_reward", "agents/control/expected_sarsa_lambda"),
         *("agents/control/n_step", "agents/control/q_sigma", "agents/control/speedy_q_learning"),
-        *("agents/control/tree_backup", "agents/model_based/posterior_sampling", "approximation/linear/control"),
+        *("agents/control/tree_backup", "agents/model_based/posterior_sampling", "approximation/linear/book_names"),
         *("agents/action_value_agent", "agents/control/true_online_sarsa", "agents/control/double_q_learning"),
         *("approximation/policies/linear_actor_critic", "approximation/policies/natural_actor_critic"),
         "approximation/policies/reinforce",

@@ -1,25 +1,23 @@
 """All agents with features: importing this module defines them."""
 
-from rlsuite.approximation.linear.control import (
+from rlsuite.approximation.linear.book_names import (
+    GradientMonteCarlo,
     SemiGradientExpectedSarsa,
     SemiGradientNStepSarsa,
+    SemiGradientNStepTD,
     SemiGradientQLambda,
     SemiGradientQLearning,
     SemiGradientSarsa,
     SemiGradientSarsaLambda,
+    SemiGradientTD,
+    SemiGradientTDLambda,
     TrueOnlineLinearSarsaLambda,
+    TrueOnlineLinearTDLambda,
 )
 from rlsuite.approximation.linear.emphatic_td import EmphaticTD
 from rlsuite.approximation.linear.gradient_td import GTD2, TDC
 from rlsuite.approximation.linear.linear_agent import LinearAgent, LinearPredictor
 from rlsuite.approximation.linear.monte_carlo_control import GradientMonteCarloControl
-from rlsuite.approximation.linear.prediction import (
-    GradientMonteCarlo,
-    SemiGradientNStepTD,
-    SemiGradientTD,
-    SemiGradientTDLambda,
-    TrueOnlineLinearTDLambda,
-)
 from rlsuite.approximation.policies.linear_actor_critic import LinearActorCritic
 from rlsuite.approximation.policies.natural_actor_critic import NaturalActorCritic
 from rlsuite.approximation.policies.reinforce import Reinforce, ReinforceWithBaseline

@@ -20,7 +20,9 @@ FAMILIES = {
     "approximation/batch/test_fitted_iteration": "approximation/batch: action_inputs batch_agent regressors",
     "approximation/batch/test_lstd": "approximation/batch: linear_systems lspi observed_features",
     "approximation/deep/test_dqn": "approximation/deep: network_agent pytorch run storage",
-    "approximation/linear/test_formulas": "approximation/linear: control emphatic_td gradient_td monte_carlo_control",
+    "approximation/linear/test_formulas": (
+        "approximation/linear: book_names emphatic_td gradient_td monte_carlo_control"
+    ),
     "approximation/policies/test_softmax_policy": (
         "approximation/policies: linear_actor_critic natural_actor_critic reinforce"
     ),

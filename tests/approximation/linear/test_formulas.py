@@ -8,23 +8,21 @@ import pytest
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
-from rlsuite.approximation.linear.control import (
+from rlsuite.approximation.linear.book_names import (
+    GradientMonteCarlo,
     SemiGradientExpectedSarsa,
     SemiGradientNStepSarsa,
+    SemiGradientNStepTD,
     SemiGradientQLambda,
     SemiGradientQLearning,
     SemiGradientSarsaLambda,
+    SemiGradientTD,
+    SemiGradientTDLambda,
     TrueOnlineLinearSarsaLambda,
+    TrueOnlineLinearTDLambda,
 )
 from rlsuite.approximation.linear.emphatic_td import EmphaticTD
 from rlsuite.approximation.linear.gradient_td import GTD2, TDC
-from rlsuite.approximation.linear.prediction import (
-    GradientMonteCarlo,
-    SemiGradientNStepTD,
-    SemiGradientTD,
-    SemiGradientTDLambda,
-    TrueOnlineLinearTDLambda,
-)
 
 ALPHA, BETA, GAMMA, LAMBDA = 0.05, 0.1, 0.9, 0.7
 FEATURES = np.random.default_rng(1).normal(size=(7, 3))

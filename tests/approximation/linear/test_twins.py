@@ -4,28 +4,29 @@ The features are those of `VectorObservation.one_hot` and not of `OneHot`, so th
 types as in all other tests; `test_ids_are_one_hot_vectors` says why that is enough.
 """
 
+import inspect
+import re
+
 import gymnasium
 import numpy as np
 import pytest
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
-from rlsuite.approximation.linear.control import (
+from rlsuite.approximation.linear.book_names import (
+    GradientMonteCarlo,
     SemiGradientExpectedSarsa,
     SemiGradientNStepSarsa,
+    SemiGradientNStepTD,
     SemiGradientQLambda,
     SemiGradientQLearning,
     SemiGradientSarsaLambda,
-    TrueOnlineLinearSarsaLambda,
-)
-from rlsuite.approximation.linear.monte_carlo_control import GradientMonteCarloControl
-from rlsuite.approximation.linear.prediction import (
-    GradientMonteCarlo,
-    SemiGradientNStepTD,
     SemiGradientTD,
     SemiGradientTDLambda,
+    TrueOnlineLinearSarsaLambda,
     TrueOnlineLinearTDLambda,
 )
+from rlsuite.approximation.linear.monte_carlo_control import GradientMonteCarloControl
 
 pytestmark = pytest.mark.arithmetic
 
@@ -51,6 +52,16 @@ STEPS = {  # to look ahead, for those that do and for their twins
     SemiGradientNStepSarsa: ({"n": 3}, {"n": 3}),
     GradientMonteCarloControl: ({}, {"n": 5_000}),  # more than any episode has
 }
+
+
+@pytest.mark.parametrize("kind", [kind for kind in CONTROL | PREDICTION if kind is not GradientMonteCarloControl])
+def test_every_parameter_is_described(kind):
+    """Also those that it has from the agent whose rule it has."""
+    words = inspect.getdoc(kind)
+    described = words.partition("Parameters\n")[2].partition("Attributes\n")[0]
+    assert re.findall(r"^(\w+) : ", described, re.MULTILINE) == list(inspect.signature(kind).parameters)
+    assert "S&B2" in words.splitlines()[0]
+    assert "weights_ : " in words
 
 
 def walk(kind):
