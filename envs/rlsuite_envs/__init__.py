@@ -5,8 +5,9 @@
 0
 
 Every keyword of an environment is documented in its class, which is named after the id: ``rlsuite/GridGoal-v0`` is
-`rlsuite_envs.notes_grids.GridGoalEnv`. The functions beside the classes (`rlsuite_envs.notes_grids.grid_goal`) build
-the models alone.
+`rlsuite_envs.notes_grids.GridGoalEnv`. All take one more, ``observe=``: what is shown of the state
+(`rlsuite.environments.observing`). The functions beside the classes (`rlsuite_envs.notes_grids.grid_goal`) build the
+models alone.
 """
 
 if __name__ != "rlsuite_envs":
@@ -99,7 +100,7 @@ def _register() -> None:
         env_class = env_classes()[name.partition("-")[0] + "Env"]
         gymnasium.register(  # pyright: ignore[reportUnknownMemberType] - its keywords have no types
             id=f"rlsuite/{name}",
-            entry_point=f"{env_class.__module__}:{env_class.__name__}",
+            entry_point=f"rlsuite_envs.made:{env_class.__name__}",
             vector_entry_point=f"rlsuite_envs.vectors:{env_class.__name__}",
             max_episode_steps=limit,
         )

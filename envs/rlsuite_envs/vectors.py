@@ -11,6 +11,7 @@ from typing import Any
 from gymnasium.vector import AutoresetMode
 
 from rlsuite.environments.vector_env import TabularVectorEnv
+from rlsuite.errors import ParameterError
 from rlsuite_envs.bandit_vector import BanditVectorEnv as BanditEnv
 
 __all__ = ["BanditEnv"]
@@ -28,8 +29,14 @@ def __getattr__(name: str) -> Callable[..., TabularVectorEnv]:
         max_episode_steps: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
+        observe: str = "state",
         **kwargs: Any,
     ) -> TabularVectorEnv:
+        if observe != "state":
+            raise ParameterError(
+                f"observe={observe!r}: copies that are stepped at once show their state; vectorization_mode='sync' "
+                "steps them one by one"
+            )
         single = env_class(**kwargs)
         return TabularVectorEnv(
             single.model,

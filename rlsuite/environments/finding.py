@@ -37,7 +37,8 @@ def find_env(spec: str | EnvSpec | Env, **kwargs: object) -> Env:
           ``max_episode_steps=``, the time limit: otherwise an episode ends only if the class says so;
         - an `EnvSpec`, or an environment, which is returned as it is.
     **kwargs
-        Passed to ``gymnasium.make``, or to the class. ``max_episode_steps=`` cuts episodes in both cases.
+        Passed to ``gymnasium.make``, or to the class. ``max_episode_steps=`` cuts episodes in both cases, and
+        ``observe=`` ("cell", "belief", ...: `rlsuite.environments.observing`) says what is shown of the state.
 
     Returns
     -------
@@ -64,6 +65,11 @@ def find_env(spec: str | EnvSpec | Env, **kwargs: object) -> Env:
         import gymnasium
         from gymnasium.envs.registration import EnvSpec
 
+    if "observe" in kwargs and isinstance(spec, str | EnvSpec) and not _takes(spec, "observe"):
+        from rlsuite.environments.observing import observing
+
+        own = {name: value for name, value in kwargs.items() if name != "observe"}
+        return observing(find_env(spec, **own), cast("str", kwargs["observe"]))
     if isinstance(spec, gymnasium.Env):
         _check_spaces(spec)
         if kwargs:
@@ -83,6 +89,26 @@ def find_env(spec: str | EnvSpec | Env, **kwargs: object) -> Env:
     if module is not None and place.endswith(".py"):
         return _env_of_file(spec, place, name, module, kwargs)
     return _make(_registered_id(spec, place, name), spec, kwargs)
+
+
+def _takes(spec: str | EnvSpec, keyword: str) -> bool:
+    """Whether what makes an environment has a keyword; the module is imported, but errors are left to `find_env`."""
+    import gymnasium
+    from gymnasium.envs.registration import EnvSpec, load_env_creator
+
+    place, name = parts_of(spec) if isinstance(spec, str) else ("", "")
+    if place:
+        try:
+            module = module_of(place)
+        except FileError:
+            return False
+        if place.endswith(".py"):
+            found: object = getattr(module, name, None)
+            return callable(found) and keyword in _parameters(found)
+    if not isinstance(spec, EnvSpec):
+        spec = gymnasium.spec(_registered_id(spec, place, name))
+    creator = load_env_creator(spec.entry_point) if isinstance(spec.entry_point, str) else spec.entry_point
+    return keyword in _parameters(creator)
 
 
 def _no_env(found: object) -> str:

@@ -1,5 +1,6 @@
 """Wrappers: ids shown as vectors of features, a belief in place of observations, a few of many continuous actions."""
 
+import ast
 import time
 from numbers import Integral
 from typing import Any, Self, SupportsFloat, SupportsIndex, cast
@@ -11,8 +12,8 @@ from gymnasium.utils import RecordConstructorArgs
 from numpy.typing import ArrayLike
 
 from rlsuite.core.aliases import BareEnv, Env, Info, Observation
-from rlsuite.core.checks import fits_in_memory
-from rlsuite.errors import ParameterError, UnsuitableEnvironment
+from rlsuite.core.checks import fits_in_memory, is_tuple
+from rlsuite.errors import ParameterError, UnsuitableEnvironment, unknown
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import AnyArray, FloatArray
 from rlsuite.rendering import GridLayout
@@ -28,8 +29,9 @@ class VectorObservation(gymnasium.ObservationWrapper[AnyArray, Any, Any], Record
     ----------
     env : gymnasium.Env
         An environment whose observations are ids (Discrete).
-    vectors : array_like (n, d) or (n, ...)
+    vectors : array_like (n, d) or (n, ...), or "cell"
         What is shown for each id, the smallest first. float32 and float64 are kept, other numbers become float64.
+        "cell" stands for those of `coordinates`.
 
     Attributes
     ----------
@@ -57,6 +59,8 @@ class VectorObservation(gymnasium.ObservationWrapper[AnyArray, Any, Any], Record
         RecordConstructorArgs.__init__(self, vectors=vectors)
         super().__init__(env)
         ids = _ids_of(env)
+        if isinstance(vectors, str):
+            vectors = _cells_of(env, vectors)
         try:
             table = np.array(vectors)
             table = table if table.dtype == np.float32 else table.astype(np.float64)
@@ -96,14 +100,17 @@ class VectorObservation(gymnasium.ObservationWrapper[AnyArray, Any, Any], Record
     def coordinates(cls, env: Env) -> Self:
         """Replace ids by the row and the column of the state, counted from 0 at the top left, float64 (2,).
 
-        A state that lies nowhere on the grid, such as an end, has -1 for both.
+        A state that lies nowhere on the grid, such as an end, has -1 for both. Of a model that is not on a grid, the
+        numbers of each state's label are shown, if all labels are tuples of as many numbers; an end may have another
+        label, and is shown as -1.
 
         Raises
         ------
         UnsuitableEnvironment
-            If the environment is not a grid (see `rlsuite.GridLayout.from_env`), or does not show its state.
+            If the environment is not a grid (see `rlsuite.GridLayout.from_env`) and has no such labels, or does not
+            show its state.
         """
-        return cls(env, _layout_of(env).cells.astype(np.float64))
+        return cls(env, "cell")
 
     @classmethod
     def image(cls, env: Env, *, flat: bool = False) -> Self:
@@ -142,6 +149,45 @@ def _ids_of(env: Env) -> spaces.Discrete:
             "Box observations are vectors already"
         )
     return env.observation_space
+
+
+def _cells_of(env: Env, word: str) -> FloatArray:
+    """Row and column of each state, or the numbers of its label, (n, d)."""
+    if word != "cell":
+        raise ParameterError(unknown("vectors", word, ("cell",)))
+    base: BareEnv = env.unwrapped
+    model: object = getattr(base, "model", None)
+    if isinstance(getattr(base, "layout", None), GridLayout) or not isinstance(model, MDP):
+        return _layout_of(env).cells.astype(np.float64)
+    tuples = [_tuple_in(label) for label in model.state_labels or ()]
+    widths = {len(one) for one in tuples if one}
+    leads_on = model.legal.any(axis=1)
+    wrong = [state for state, one in enumerate(tuples) if not one and leads_on[state]]
+    if len(widths) != 1 or wrong:
+        labels = model.state_labels
+        found = f"state {wrong[0]} is labelled {labels[wrong[0]]!r}" if wrong and labels else "it has no labels"
+        found = f"its labels have {sorted(widths)} numbers" if len(widths) > 1 else found
+        raise UnsuitableEnvironment(
+            f"{_name_of(env)} is not on a grid (env.unwrapped.layout), and its states are not labelled by tuples "
+            f"of as many numbers, such as '(2, 3)': {found}"
+        )
+    width = widths.pop()
+    return np.array([one or (-1.0,) * width for one in tuples], dtype=np.float64)
+
+
+def _name_of(env: Env) -> str:
+    """Id of an environment, or the name of its class."""
+    return type(env.unwrapped).__name__ if env.spec is None else env.spec.id
+
+
+def _tuple_in(label: str) -> tuple[float, ...]:
+    """The numbers of a label that is a tuple of numbers; none of any other."""
+    try:
+        found: object = ast.literal_eval(label)
+        numbers = tuple(float(cast(SupportsFloat, one)) for one in found) if is_tuple(found) else ()
+    except (ValueError, SyntaxError, TypeError):
+        return ()
+    return numbers if np.isfinite(numbers).all() else ()
 
 
 def _layout_of(env: Env) -> GridLayout:

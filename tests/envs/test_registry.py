@@ -67,7 +67,8 @@ def spec_of(env_id):
 
 def class_of(env_id):
     module, name = spec_of(env_id).entry_point.split(":")
-    return getattr(importlib.import_module(module), name)
+    classes = rlsuite_envs.env_classes() if module == "rlsuite_envs.made" else vars(importlib.import_module(module))
+    return classes[name]
 
 
 def keywords_of(env_id):

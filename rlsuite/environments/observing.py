@@ -1,0 +1,56 @@
+"""What an environment shows of its state: the keyword ``observe`` of every environment that is made by name.
+
+======================= ==============================================================================================
+``"state"``             what it shows anyway: the number of the state, or the observation of a hidden one
+``"cell"``              row and column of a grid; elsewhere the numbers of the state's label, where that is a tuple
+``"belief"``            of a hidden state: its distribution, given actions and observations
+``"belief-grid"``       the nearest belief of whole tenths, as an id for tables; ``"belief-grid:20"`` of twentieths
+======================= ==============================================================================================
+"""
+
+from rlsuite.core.aliases import Env
+from rlsuite.core.checks import whole_number
+from rlsuite.environments.belief_grid import BeliefGridObservation
+from rlsuite.environments.wrappers import BeliefObservation, VectorObservation
+from rlsuite.errors import ParameterError, unknown
+
+CHOICES = ("state", "cell", "belief", "belief-grid")
+
+
+def observing(env: Env, observe: str) -> Env:
+    """Return an environment that shows what is asked for.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        An environment that shows ids.
+    observe : str
+        One of the words of this module.
+
+    Raises
+    ------
+    ParameterError
+        If `observe` is none of these.
+    UnsuitableEnvironment
+        If the environment cannot show it: it is no grid and its labels are not tuples of numbers, or nothing is hidden.
+
+    Examples
+    --------
+    >>> import gymnasium
+    >>> observing(gymnasium.make("CliffWalking-v1"), "cell").reset(seed=7)[0]
+    array([3., 0.])
+    """
+    word, colon, resolution = observe.partition(":") if isinstance(observe, str) else (repr(observe), "", "")
+    if word not in CHOICES or (colon and word != "belief-grid"):
+        raise ParameterError(unknown("observe", observe, (*CHOICES, "belief-grid:20")))
+    if word == "state":
+        return env
+    if word == "cell":
+        return VectorObservation(env, "cell")
+    if word == "belief":
+        return BeliefObservation(env)
+    if not colon:
+        return BeliefGridObservation(BeliefObservation(env))
+    if not resolution.isdecimal():
+        raise ParameterError(f"observe={observe!r}: after the colon stands a whole number, as in 'belief-grid:20'")
+    return BeliefGridObservation(BeliefObservation(env), whole_number("the resolution of observe", int(resolution)))
