@@ -16,7 +16,7 @@ from rlsuite.errors import ParameterError
 from rlsuite.models.aliases import FloatArray
 
 
-class BeliefGridObservation(gymnasium.ObservationWrapper[int, Any, Any], RecordConstructorArgs):
+class BeliefGridObservation(gymnasium.ObservationWrapper[Any, Any, Any], RecordConstructorArgs):
     """Replaces each belief by the number of the nearest point of a grid (Lovejoy 1991).
 
     The points are the beliefs whose probabilities are multiples of 1 / resolution. A belief goes to the point that its

@@ -8,6 +8,8 @@
 ======================= ==============================================================================================
 """
 
+from typing import cast
+
 from rlsuite.core.aliases import Env
 from rlsuite.core.checks import whole_number
 from rlsuite.environments.belief_grid import BeliefGridObservation
@@ -40,7 +42,9 @@ def observing(env: Env, observe: str) -> Env:
     >>> observing(gymnasium.make("CliffWalking-v1"), "cell").reset(seed=7)[0]
     array([3., 0.])
     """
-    word, colon, resolution = observe.partition(":") if isinstance(observe, str) else (repr(observe), "", "")
+    word, colon, resolution = (
+        observe.partition(":") if isinstance(cast("object", observe), str) else (repr(observe), "", "")
+    )
     if word not in CHOICES or (colon and word != "belief-grid"):
         raise ParameterError(unknown("observe", observe, (*CHOICES, "belief-grid:20")))
     if word == "state":

@@ -15,7 +15,7 @@ from rlsuite.core.aliases import BareEnv, Env, Info, Observation
 from rlsuite.core.checks import fits_in_memory, is_tuple
 from rlsuite.errors import ParameterError, UnsuitableEnvironment, unknown
 from rlsuite.models import MDP, POMDP
-from rlsuite.models.aliases import AnyArray, FloatArray
+from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray
 from rlsuite.rendering import GridLayout
 
 
@@ -161,7 +161,7 @@ def _cells_of(env: Env, word: str) -> FloatArray:
         return _layout_of(env).cells.astype(np.float64)
     tuples = [_tuple_in(label) for label in model.state_labels or ()]
     widths = {len(one) for one in tuples if one}
-    leads_on = model.legal.any(axis=1)
+    leads_on: BoolArray = np.asarray(model.legal.any(axis=1))
     wrong = [state for state, one in enumerate(tuples) if not one and leads_on[state]]
     if len(widths) != 1 or wrong:
         labels = model.state_labels
