@@ -24,7 +24,7 @@
     |-- RewardWarning         rewards outside the range that an agent expects
     |-- FormerSignatureWarning  a rule with the signature of an earlier version  (also a FutureWarning)
     |-- FormerNameWarning     an argument or a function under a former name      (also a FutureWarning)
-    |-- NewRunWarning         a run that cannot go on after it was saved
+    |-- NewRunWarning         a run that cannot continue after it was saved
     |-- OneProcessWarning     runs that other processes cannot help with
     |-- FailedRunsWarning     some of many runs had to stop
     |-- CheckpointWarning     a run that could not be saved meanwhile, as the disk is full
@@ -121,7 +121,7 @@ class FormerNameWarning(RlsuiteWarning, FutureWarning):
 
 
 class NewRunWarning(RlsuiteWarning):
-    """A run that was saved, or is to be saved, cannot go on: `learn` begins a new one with what was learned."""
+    """A run that was saved, or is to be saved, cannot continue: `learn` begins a new one with what was learned."""
 
 
 class OneProcessWarning(RlsuiteWarning):
@@ -129,7 +129,7 @@ class OneProcessWarning(RlsuiteWarning):
 
 
 class CheckpointWarning(RlsuiteWarning):
-    """A run could not be saved meanwhile; it goes on."""
+    """A run could not be saved, and continues."""
 
 
 class FailedRunsWarning(RlsuiteWarning):

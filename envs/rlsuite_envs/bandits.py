@@ -190,7 +190,7 @@ class BanditEnv(TabularEnv):
     -----
     ``info["regret"]`` is the mean of the best arm less that of the arm pulled, at the time of the pull;
     ``info["optimal_action"]`` is the best arm (the first of several). Values that are given and drift start again at
-    each `reset` with a seed; drawn ones are drawn anew.
+    each `reset` with a seed; drawn ones are drawn again.
 
     Draws: as `rlsuite.TabularEnv`; `reset` with a seed then draws the A arms, and every pull of a drifting bandit ends
     with A standard normal numbers.

@@ -221,7 +221,7 @@ class ChainEnv(TabularEnv):
 
     Notes
     -----
-    Actions: 0 Forward, 1 Back. The task goes on for ever; the literature compares the reward of 1000 steps. Going
+    Actions: 0 Forward, 1 Back. The task continues for ever; the literature compares the reward of 1000 steps. Going
     forward for ever brings 0.8^5 * 10 + 0.2 * 2 = 3.6768 per step in the long run, and is optimal.
 
     Examples
@@ -272,7 +272,7 @@ class RiverSwimEnv(TabularEnv):
 
     Notes
     -----
-    Actions: 0 Left, which always gets one state down, and 1 Right. The task goes on for ever.
+    Actions: 0 Left, which always gets one state down, and 1 Right. The task continues for ever.
 
     Examples
     --------

@@ -81,7 +81,7 @@ class CheeseMazeEnv(GridEnv):
     goal_reward : float
         Reward for entering the square with the cheese; every other reward is 0.
     after_goal : {"continue", "end"}
-        After the cheese the mouse is put on another square, uniformly, whatever it does, and the game goes on, as in
+        After the cheese the mouse is put on another square, uniformly, whatever it does, and the game continues, as in
         the papers; or the episode ends.
     gamma : float
         Discount of the model.

@@ -132,7 +132,7 @@ class CliffWalkEnv(GridEnv):
     cliff_cost : float
         Cost of a step into the cliff, the bottom row between start and goal.
     fall : {"start", "end"}
-        A fall leads back to the start and the episode goes on, as in the book, or it ends the episode.
+        A fall leads back to the start and the episode continues, as in the book, or it ends the episode.
     gamma : float
         Discount of the model.
     render_mode : {"ansi", "rgb_array"}, optional

@@ -113,7 +113,7 @@ class BairdStarEnv(TabularEnv):
     Actions, everywhere: 0 dashed, to one of the first n - 1 states, each equally likely; 1 solid, to the last one. The
     policy that is learned about always takes solid. The policy that is followed takes dashed with probability
     (n - 1) / n, so that it visits all states equally often. The book begins with the weights 1, 1, 1, 1, 1, 1, 10, 1
-    and moves by 0.01. An episode begins anywhere, and goes on for ever.
+    and moves by 0.01. An episode begins anywhere, and continues for ever.
 
     Examples
     --------

@@ -146,7 +146,7 @@ class HallwayEnv(GridEnv):
     goal_reward : float
         Reward for entering the goal; every other reward is 0.
     after_goal : {"continue", "end"}
-        After the goal the robot is put elsewhere, uniformly, whatever it does, and goes on, as in the paper; or the
+        After the goal the robot is put elsewhere, uniformly, whatever it does, and continues, as in the paper; or the
         episode ends.
     gamma : float
         Discount of the model.

@@ -31,8 +31,8 @@ class ObstacleGridEnv(GridEnv):
     border_cost : float
         Cost of such a move: 0, or that of an obstacle if the border is to count as one.
     goal : {"end", "entry", "every"}
-        Reaching the right-most column ends the episode; or it goes on, and every entry into the column is rewarded; or
-        every step that ends there is.
+        Reaching the right-most column ends the episode; or it continues, and every entry into the column is rewarded;
+        or every step that ends there is.
     goal_reward, obstacle_cost : float
         Reward for the right-most column; cost of hitting an obstacle.
     obstacle_states : bool

@@ -94,7 +94,7 @@ class TigerEnv(TabularEnv):
     tiger_cost : float
         Cost of opening the door with the tiger.
     opening : {"continue", "end"}
-        After a door was opened the tiger is placed anew, uniformly, and the game goes on, as in the paper; or the
+        After a door was opened the tiger is placed again, uniformly, and the game continues, as in the paper; or the
         episode ends.
     window : int, optional
         Show this many of the last (action, observation) pairs instead of the last observation alone

@@ -63,7 +63,7 @@ class TwoWayChainEnv(TabularEnv):
     Notes
     -----
     Actions: 0 Left, 1 Right; at an end, a move outwards stays. The reward is that of the state in which one acts. An
-    episode begins anywhere, and goes on for ever. The papers count the states from 1, and so do the labels.
+    episode begins anywhere, and continues for ever. The papers count the states from 1, and so do the labels.
 
     It is optimal to go to the nearest state that pays, and to stay near it. With 4 states and a quadratic in the number
     of the state as features, the approximate policy iteration of Koller and Parr never finds this policy.

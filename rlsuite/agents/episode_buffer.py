@@ -1,6 +1,6 @@
 """The steps since an episode began, for rules that need them later: Monte Carlo, n steps, the lambda-return.
 
-A buffer is written from the front while the episode lasts, and begun anew by the next one. Its arrays are as long as
+A buffer is written from the front while the episode lasts, and begun again by the next one. Its arrays are as long as
 the longest episode that is expected; the system gives memory only to what is written. If an episode is longer, the rule
 returns `EPISODE_TOO_LONG` instead of an action, and learning ends with an error: no step is dropped silently.
 """

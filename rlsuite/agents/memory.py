@@ -17,7 +17,7 @@ a rule asks                     a table                 features
 
 What the functions of `rlsuite.agents.exploration` need is there for both: ``memory.q[row]`` holds the values of all
 actions in the row that `locate_next` has returned. Of features these are values by the weights of that moment. An
-update marks them as out of date, and `choose` and `action_probabilities` compute them anew first; a rule that reads
+update marks them as out of date, and `choose` and `action_probabilities` compute them again first; a rule that reads
 ``memory.q`` or asks for `max_value` after an update calls `renew` before.
 """
 
@@ -159,13 +159,13 @@ def update_and_decay(memory: AskedMemory, traces: Traces, amount: float, decay: 
 
 @compiled(in_place=True)
 def renew(memory: Memory, row: int, action: int) -> None:
-    """Compute ``memory.q[row, action]`` anew after an update; only to read it, as `choose` does that by itself."""
+    """Compute ``memory.q[row, action]`` again after an update; only to read it, as `choose` does that by itself."""
     memory.operations.renew(memory, row)
 
 
 @compiled(in_place=True)
 def renew_all(memory: Memory, row: int) -> None:
-    """Compute ``memory.q[row]`` anew after an update; only to read it, as `choose` does that by itself."""
+    """Compute ``memory.q[row]`` again after an update; only to read it, as `choose` does that by itself."""
     memory.operations.renew(memory, row)
 
 

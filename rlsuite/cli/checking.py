@@ -226,7 +226,7 @@ def _table(make: Callable[..., Any]) -> Iterator[Finding]:
 
 
 def _probed(make: Callable[..., Any]) -> Iterator[Finding]:
-    """What can be done in an environment that tells neither a table nor dynamics."""
+    """What can be done in an environment that exposes neither a table nor dynamics."""
     from rlsuite.environments.tabulated_model import tabulate
 
     try:

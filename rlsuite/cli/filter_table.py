@@ -358,7 +358,7 @@ def _followed(pomdp: POMDP, actions: list[int], observations: list[int]) -> tupl
                 joint = np.sum([pomdp.joint(beliefs[t], action, one) for one in range(pomdp.n_observations)], axis=0)
             if not joint.any():
                 seen = "an observation" if z < 0 else f"observation={z}"
-                raise ParameterError(f"{seen} cannot follow action={action} in this belief while the episode goes on")
+                raise ParameterError(f"{seen} cannot follow action={action} in this belief while the episode continues")
         except ParameterError as error:
             raise ParameterError(f"step {t + 1}: {error}") from error
         total = float(joint.sum())

@@ -93,7 +93,7 @@ def _read(path: Path, given: Keywords, gamma: float | None) -> Model:
 
 
 def _kind_of(path: Path) -> type[Model]:
-    """Return the class of the model in a file; if that cannot be told, the one whose `read` will say why."""
+    """Return the class of the model in a file; if that is unknown, the one whose `read` will say why."""
     if path.suffix.lower() == ".pomdp":
         return POMDP
     if path.suffix.lower() != ".npz":

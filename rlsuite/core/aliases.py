@@ -17,7 +17,7 @@ UntypedSpace: TypeAlias = Any
 Observation: TypeAlias = Annotated[Any, "element of the observation space"]
 """What an environment shows: an element of its observation space."""
 Action: TypeAlias = Annotated[Any, "element of the action space"]
-"""What an environment is told to do: an element of its action space."""
+"""An action: an element of the action space."""
 Info: TypeAlias = Annotated[dict[str, Any], "whatever an environment knows, by name"]
 """What `reset` and `step` tell besides observation and reward, and the options of `reset`."""
 Own: TypeAlias = Annotated[Any, "NamedTuple of the agent's own"]

@@ -99,7 +99,7 @@ def worker_number(workers: object) -> int:
 
 
 def _meant(value: object) -> int | None:
-    """The whole number that was probably meant by what is none; None if there is no such."""
+    """The whole number that was probably meant; None if there is no such."""
     try:
         number = float(value) if isinstance(value, str | float) else math.nan
     except ValueError:

@@ -12,7 +12,7 @@ from rlsuite.core.clock import Clock
 
 
 class Listener(Protocol):
-    """Is told when work of one kind begins and ends; it may begin again before it ends."""
+    """Is called when work of one kind begins and ends; it may begin again before it ends."""
 
     def on_start(self) -> None:
         """Work begins."""
@@ -24,9 +24,9 @@ class Listener(Protocol):
 
 
 compiling: list[Listener] = []
-"""Who is told when numba compiles a function. `rlsuite.core.machine_code` tells these, and the following."""
+"""What is called when numba compiles a function. `rlsuite.core.machine_code` tells these, and the following."""
 getting_ready: list[Listener] = []
-"""Who is told when numba is imported, compiles, or loads what was compiled before."""
+"""What is called when numba is imported, compiles, or loads what was compiled before."""
 
 
 @contextmanager

@@ -112,7 +112,7 @@ def _temporary(target: Path) -> Generator[Path]:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove the temporary files of this machine whose writers are gone."""
+    """Remove the temporary files of this machine whose writers have ended."""
     if sys.platform == "win32":  # without locks, a writer that has ended cannot be told from one at work
         return
     found: list[Path] = []

@@ -2,7 +2,7 @@
 
 A file is a zip archive with one ``.npy`` member for each array. Sizes are read from the archive's directory and from
 the headers of the members, and must agree; a member that is larger than its compressed bytes can possibly become, an
-object array (which would be a pickle) and a member that nobody asks for are refused without being unpacked. Whatever is
+object array (which would be a pickle) and an unexpected member are refused without being unpacked. Whatever is
 wrong with a file ends in a `FileError`.
 """
 

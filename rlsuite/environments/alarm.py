@@ -23,7 +23,7 @@ def alarm(seconds: float, late: Callable[[str], BaseException]) -> Generator[Non
     seconds : float
         How long it may take.
     late : callable
-        Makes the error; it is told in which function, file and line the program was.
+        Makes the error from a description of the function, file and line that the program had reached.
 
     Examples
     --------

@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 FORKS = hasattr(os, "memfd_create")
 """Whether this is Linux: elsewhere a fork may crash, or there is none."""
 GRACE = 0.25
-"""Seconds after which what goes on beyond the deadline is interrupted."""
+"""Seconds after which what continues beyond the deadline is interrupted."""
 PATIENCE = 1.0
 """Seconds after which it is killed."""
 STARTING = 60.0
@@ -73,9 +73,7 @@ _ENDS = {
     "builtins.breakpoint": "asks the user",
 }
 """What may not be done, by the audit event or the module in its name."""
-_TOO_LONG = (
-    "there was not enough time: its process was killed after {:g} s, when its step or its reset had not come to an end"
-)
+_TOO_LONG = "there was not enough time: its process was killed after {:g} s, when its step or its reset had not ended"
 _STAND_INS = {"UniformNumber": "random number", "UnreadNumber": "counter", "UnreadContainer": "log"}
 """What the classes of `rlsuite.environments.symbolic` stand for."""
 _LIBRARY_MAY = {"exec", "compile", "ctypes"}
@@ -321,7 +319,7 @@ def _refused(what: str) -> Callable[..., NoReturn]:
 
 
 def _caller(depth: int) -> str:
-    """The file whose code has called, so many calls above."""
+    """The file whose code has called, this many calls above."""
     python: Any = sys
     return python._getframe(depth).f_code.co_filename
 

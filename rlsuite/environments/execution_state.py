@@ -235,7 +235,7 @@ class Moments:
         """Return when a frame was entered, or when the round of its for loop in a line began."""
         moment = self._latest.get((id(frame), line))
         if moment is not None and moment[1] == self._drawn():
-            raise NotComparable("it draws once in each round of a for loop, or of a function that is none of Python's")
+            raise NotComparable("it draws once in each round of a for loop, or of a function that is not Python code")
         return moment
 
     @contextlib.contextmanager

@@ -94,7 +94,7 @@ class EnvironmentFacts(NamedTuple):
         return not self.comes_with_table
 
     def check_recorders(self) -> None:
-        """Raise UntrustedTable if a `RecordEpisodeStatistics` cannot be told what happens."""
+        """Raise UntrustedTable if a `RecordEpisodeStatistics` cannot follow what happens."""
         for place, layer in enumerate(self.wrappers):
             if layer not in self.recorders:
                 continue
@@ -108,7 +108,7 @@ class EnvironmentFacts(NamedTuple):
                     )
 
     def check_wrappers(self, allowed: tuple[type, ...] = TRANSPARENT) -> None:
-        """Raise UntrustedTable if a wrapper may change what an agent observes; or if it cannot be told what happens."""
+        """Raise UntrustedTable if a wrapper may change what an agent observes; or if it cannot follow what happens."""
         self.check_recorders()
         for layer in self.wrappers:
             if layer not in self.recorders and type(layer) not in allowed:

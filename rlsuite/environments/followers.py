@@ -1,6 +1,6 @@
 """What an environment should do next, computed beside it and compared with what it does.
 
-A follower takes the state and the generator of an environment once. From then on it is told each answer of `reset` and
+A follower takes the state and the generator of an environment once. From then on it is given each answer of `reset` and
 `step`, makes the same draws with a generator of its own, and keeps the first difference as a sentence. It never calls
 the environment.
 """
@@ -264,7 +264,7 @@ class DynamicsFollower(Follower):
         return _close(found, expected, SINGLE if name == "observation" else ROUNDING)
 
     def other_state(self, where: str) -> str:
-        """Compare the numbers of the state, and go on from those of the environment: differences do not add up."""
+        """Compare the numbers of the state, and continue from those of the environment: differences do not add up."""
         found = self.dynamics.read(self.base)
         if not _close(found, self._expected, ROUNDING):
             return f"after {where.removeprefix('at ')} {self.says} state {self._expected!r}, but it is in {found!r}"

@@ -185,7 +185,7 @@ def attributes_of(env: Env) -> MutableMapping[str, Any]:
 
 
 def watch(layers: list[Any], place: int, read: set[str], written: set[str]) -> set[str]:
-    """Have all reading and writing of a layer's attributes noted, by a subclass that does nothing else.
+    """Record all reading and writing of a layer's attributes, by a subclass that does nothing else.
 
     What is read before it is written is added to ``read``, what is written to ``written``. Returns the names in that
     class.

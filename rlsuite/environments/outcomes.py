@@ -43,7 +43,7 @@ class MaskedNode(NamedTuple):
 
 
 class Again(NamedTuple):
-    """The step is where it was at another draw, and goes on from there; `number` counts the draws depth first."""
+    """The step is where it was at another draw, and continues from there; `number` counts the draws depth first."""
 
     number: int
 
@@ -141,7 +141,7 @@ def _grown(step: Callable[[], Any], rng: ScriptedGenerator) -> Tree:
     draws, outcome = run([])
     tree, _ = grow([], draws, outcome)
     if not _ends(tree):
-        raise CannotBeFollowed("one step, or one reset, may draw for ever")
+        raise CannotBeFollowed("one step or reset may draw for ever")
     return tree
 
 

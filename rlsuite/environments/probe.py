@@ -49,7 +49,7 @@ SMALL = 4_096
 """Bytes of an attribute that is compared after each step."""
 
 LOOK_EVERY = 20
-"""Larger ones are compared after each of so many steps."""
+"""Larger ones are compared after each of this many steps."""
 
 _INTEGERS: Any = np.integer
 _FLOATS: Any = np.floating
@@ -345,7 +345,7 @@ class Probe:
         except errors.ParameterError as error:
             raise CannotBeFollowed(str(error)) from error
         if self.masks and not over and not any(legal):
-            raise CannotBeFollowed("its info['action_mask'] is missing, or leaves no action, and the episode goes on")
+            raise CannotBeFollowed("its info['action_mask'] is missing, or leaves no action, and the episode continues")
         return legal
 
     def mask_in(self, info: Mapping[str, Any]) -> bytes:
@@ -369,7 +369,7 @@ class Probe:
         try:
             return self.id_of(observation)
         except ValueError as error:
-            raise CannotBeFollowed(f"it returns an observation that is not in its space: {error}") from error
+            raise CannotBeFollowed(f"it returns an observation outside its space: {error}") from error
 
     def _begin(self, number: int) -> None:
         self.put(number)

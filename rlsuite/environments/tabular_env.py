@@ -253,7 +253,7 @@ class TabularEnv(Env):
         Parameters
         ----------
         seed : int, optional
-            Seeds the generator; without it the generator goes on.
+            Seeds the generator; without it the generator continues.
         options : dict, optional
             Not used.
 

@@ -78,8 +78,8 @@ def tabulate(
     """Make the model of an environment, whether or not it has a table.
 
     In a process of its own, a copy of the environment is put into each state that can be reached, and its own `step` is
-    run once for each outcome of what it draws: nothing is estimated. An environment that tells its table keeps it, if
-    its `step` bears it out. The attribute `origin` of the model says what was tried.
+    run once for each outcome of what it draws: nothing is estimated. If an environment has a table with which its
+    `step` agrees, the model is made from that table. The attribute `origin` of the model says what was tried.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def tabulate(
 
     Examples
     --------
-    A card is worth 1 or 2. Who stops at 3 or 4 wins, who draws beyond has lost:
+    A card has 1 or 2 points. Stopping at 3 or 4 points wins; drawing more than 4 loses:
 
     >>> import rlsuite as rl
     >>> class Small(gymnasium.Env):
@@ -163,7 +163,7 @@ def tabulate(
 
 
 def _of_table(facts: EnvironmentFacts, gamma: float) -> MDP | POMDP:
-    """Return the model that an environment tells, if its step bears it out."""
+    """Return the model of an environment's table, if its `step` agrees with it."""
     origin = f"the table of {facts.name}, with which its step agreed in a replay"
     return _with_origin(trusted_model(facts, gamma), origin + _without_limit(facts))
 
@@ -205,10 +205,10 @@ class _Found(NamedTuple):
 
     start: dict[Place, float]
     rows: dict[int, list[Row]]
-    """For each state in which an episode goes on, what each action leads to."""
+    """For each state in which an episode continues, what each action leads to."""
 
     def places(self, over: bool = True) -> set[Place]:
-        """All places, also those in which an episode is over, or those in which it goes on."""
+        """All places, also those in which an episode is over, or those in which it continues."""
         outcomes = (one for rows in self.rows.values() for row in rows for one in row)
         return {*self.start, *(one.place for one in outcomes if over or not one.over)}
 
@@ -225,7 +225,7 @@ def _row_of(tree: Tree | None, table: Tabulation) -> Row:
 
 
 def _mdp(found: _Found, states: States, n_states: int, gamma: float, labels: Sequence[str] | None) -> MDP:
-    """Make a model whose states are those of ``states``; one in which no episode goes on is an end."""
+    """Make a model whose states are those of ``states``; one in which no episode continues is an end."""
     n_actions = len(next(iter(found.rows.values())))
     row_of: dict[int, list[Row]] = {states[place]: found.rows[place[0]] for place in found.places(over=False)}
     lengths = np.zeros((n_states, n_actions), dtype=np.int64)

@@ -193,7 +193,7 @@ def _packed(
         new = {id(one) for one in gc.get_objects()} if unnamed else unnamed
         for name, thing in probe.named.items():
             if name in new:
-                raise CannotBeFollowed(f"its state refers to {thing.__qualname__}, which its own code makes anew")
+                raise CannotBeFollowed(f"its state refers to {thing.__qualname__}, which its own code replaces")
         return _Packed(packed, [*probe.named], tabulation[1:])
     except BaseException as error:  # whatever the environment raises
         reason = in_words(error)
@@ -245,7 +245,7 @@ def _ask(probe: Probe, deadline: float, max_states: int) -> Tabulation:
     origin = probe.here()
     start = probe.reset(origin)
     rows: dict[int, list[Tree | None]] = {}
-    queue: list[int] = []  # states in which an episode goes on
+    queue: list[int] = []  # states in which an episode continues
     first: dict[int, Answer] = {}  # which led there
     depth: dict[int, int] = {}  # fewest steps from the beginning of an episode
     different: list[Answer] = []  # with other legal actions than the first

@@ -36,7 +36,7 @@ Report: TypeAlias = dict[str, tuple[AnyArray, BoolArray]]
 class TabularVectorEnv(VectorEnv[IndexArray, IndexArray, AnyArray], SaysWhatToWrite):
     """N copies of the environment that a model defines, with one random generator for all of them.
 
-    Observations, rewards, flags and infos are those of ``gymnasium.vector.SyncVectorEnv`` over `TabularEnv`, in all
+    Observations, rewards, flags and infos equal those of ``gymnasium.vector.SyncVectorEnv`` over `TabularEnv`, in all
     three autoreset modes. Only the random numbers differ: they are drawn for all copies at once.
 
     Parameters

@@ -1,8 +1,8 @@
 """Unfinished cells: the agent and its run, and what has been recorded so far, saved from time to time.
 
-A cell that was stopped or killed goes on where it was last saved, and ends with the same bytes. A checkpoint is a file
-``000000012000.npz`` and a folder ``000000012000`` in the form of a finished cell, both named by the steps that were
-done; the folder is written last. What differs from the experiment, or cannot be read, is not used.
+A cell that was stopped or killed continues where it was last saved, and ends with the same bytes. A checkpoint is a
+file ``000000012000.npz`` and a folder ``000000012000`` in the form of a finished cell, both named by the steps that
+were done; the folder is written last. What differs from the experiment, or cannot be read, is not used.
 """
 
 import dataclasses

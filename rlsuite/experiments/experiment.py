@@ -185,7 +185,7 @@ class Experiment(Settings):
         LearningError
             With ``fail_fast``, if a run had to stop; finished cells are kept.
         Stopped
-            On Ctrl-C, a ``KeyboardInterrupt``; finished cells are kept, and the others go on where they were saved,
+            On Ctrl-C, a ``KeyboardInterrupt``; finished cells are kept, and the others continue where they were saved,
             which is done every minute, and now.
 
         Warns

@@ -222,7 +222,7 @@ class MixtureResponsibilities(FeatureMap):
 
     Expectation maximisation by scikit-learn's ``GaussianMixture`` finds the components; the features are what its
     ``predict_proba`` returns, and their sum is 1. It sees the observations in units of their standard deviations,
-    because it adds 1e-6 to each variance, whatever the unit. So the features do not depend on the unit in which an
+    because it adds 1e-6 to each variance in any unit. So the features do not depend on the unit in which an
     observation is measured.
 
     Parameters

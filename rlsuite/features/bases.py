@@ -267,8 +267,8 @@ def _bumps(
 class RadialBasis(BoundedMap):
     """exp(-||(s - c) / width||^2 / 2) for each centre c.
 
-    Where few bumps are high at once, what is learned in one place hardly changes others; the widths say how few. Only
-    `normalized` bumps say anything far from all centres, where the nearest is then 1.
+    Where few bumps are high at once, what is learned near one centre hardly changes the others; the widths say how few.
+    Only `normalized` bumps say anything far from all centres, where the nearest is then 1.
 
     Parameters
     ----------

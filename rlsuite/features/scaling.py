@@ -140,7 +140,7 @@ def _project(
 class PrincipalComponents(FeatureMap):
     """The observation on the axes along which observations vary most: what scikit-learn's ``PCA`` returns.
 
-    It keeps as much of the squared distance between observations as so many numbers can. For long observations, such
+    It keeps as much of the squared distance between observations as this many numbers can. For long observations, such
     as images, before a map that would have too many features; linear in the observation, so no use on its own.
 
     Parameters

@@ -173,7 +173,7 @@ def best_of_starts(
     Warns
     -----
     ConvergenceWarning
-        If the best run did not converge, unless ``tol=0`` asks for so many iterations.
+        If the best run did not converge, unless ``tol=0`` asks for a fixed number of iterations.
     """
     best: EMResult[Model] | None = None
     reached: list[float] = []

@@ -234,7 +234,7 @@ def backward(
     Raises
     ------
     ModelError
-        If the observations are malformed, or impossible from whatever state; the message says at which t.
+        If the observations are malformed, or impossible from every state; the message says at which t.
 
     Examples
     --------
@@ -452,7 +452,7 @@ class OnlineFilter:
         Raises
         ------
         ModelError
-            If it is none, or impossible after what came before; the belief stays as it was.
+            If it is no observation, or impossible after the earlier ones; the belief stays as it was.
         """
         emission = self.model.emission
         checked = emission.check(np.asarray(z)[None])

@@ -464,9 +464,9 @@ def posteriors(
 
 # ------------------------------------------------------------------------------------------- the passes in logarithms
 
-# The passes above give up where a double has too few exponents, for instance when the only state that can go on has a
-# probability of 1e-300 of the others. The passes here, in logarithms, decide whether the observations are impossible;
-# if they are not, they compute the result, in some ten times the time.
+# The passes above give up where a double has too few exponents, for instance when the only state that can continue has
+# a # probability of 1e-300 of the others. The passes here, in logarithms, decide whether the observations are
+# impossible; # if they are not, they compute the result, in some ten times the time.
 
 
 class Exact(NamedTuple):

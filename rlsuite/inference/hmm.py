@@ -199,8 +199,8 @@ class HMM(HMMParameters, SaysWhatToWrite):
         max_iterations : int
             Limit on the iterations from each start.
         tol : float
-            An iteration that gains at most so many nats for each observation is the last. With 0, all iterations are
-            done as long as anything is gained.
+            The last iteration is the first that gains at most this many nats for each observation. With 0, all
+            iterations are done as long as anything is gained.
         seed : int, SeedSequence or Generator
             Where random starts come from.
         deadline : float, optional
@@ -212,7 +212,7 @@ class HMM(HMMParameters, SaysWhatToWrite):
         Returns
         -------
         FittedHMM
-            The learned model; its `learning` tells how it was learned.
+            The learned model; its `learning` says how it was learned.
 
         Raises
         ------
@@ -397,7 +397,7 @@ class FittedHMM(HMM):
     from_states = HMM.from_states  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride] - see above
 
     def replace(self, **changes: Unpack[Changes]) -> HMM:  # pyright: ignore[reportIncompatibleMethodOverride] - see above
-        """Return a plain model with some fields changed, checked anew."""
+        """Return a plain model with some fields changed, checked again."""
         return self._plain().replace(**changes)
 
     def _plain(self) -> HMM:

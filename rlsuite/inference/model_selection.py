@@ -47,9 +47,9 @@ def random_hmm(
     Raises
     ------
     ParameterError
-        If there is no such family, or `n_states` or `seed` is none.
+        If there is no such family, or `n_states` or `seed` is not a number of that kind.
     ModelError
-        If the observations are none of this family.
+        If the observations do not fit this family.
 
     Examples
     --------

@@ -24,7 +24,7 @@ from rlsuite.models.aliases import AnyArray, BoolArray, CsrMatrix, FloatArray, I
 from rlsuite.models.row_checks import chain_rows
 
 SPARSE_MIN_STATES, SPARSE_MIN_RATIO = 16, 12
-"""A model is treated as sparse from so many states on, if only one in so many of its transitions is possible."""
+"""A model is treated as sparse from this many states on, if at most one in this many of its transitions is possible."""
 
 
 class SparseMatrix(CsrMatrix, Protocol):
@@ -149,7 +149,7 @@ class HMMParameters:
         return Prepared(self)
 
     def replace(self, **changes: Unpack[Changes]) -> Self:
-        """Return a copy with some fields changed, checked anew.
+        """Return a copy with some fields changed, checked again.
 
         Parameters
         ----------

@@ -96,7 +96,7 @@ class ParticleFilter(SaysWhatToWrite):
     seed : int, SeedSequence or Generator, optional
         Where the samples come from; by default every filter draws others.
     resample_below : float
-        Samples are drawn anew when the effective number of them falls below this fraction of N.
+        Samples are drawn again when the effective number of them falls below this fraction of N.
 
     Attributes
     ----------
@@ -105,8 +105,8 @@ class ParticleFilter(SaysWhatToWrite):
     weights : ndarray (N,) float64
         Their weights, which sum to 1.
     log_likelihood : float
-        Estimate of ln Pr[z_1..z_t, and the episode goes on | a_1..a_t] since the last `reset`, in nats; minus infinity
-        from the first observation on that no particle could explain.
+        Estimate of ln Pr[z_1..z_t, and the episode continues | a_1..a_t] since the last `reset`, in nats; minus
+        infinity from the first observation on that no particle could explain.
     resets : int
         How often no particle could explain what was seen: then all of them were replaced by states that can emit the
         observation, in proportion to how likely they do (sensor resetting, Lenser & Veloso 2000).

@@ -2,7 +2,7 @@
 
 A step of a forward pass is a vector times a matrix, times a row of likelihoods. Written as loops over arrays, a
 compiler has to assume that what is written may overlap with what is read, and puts every partial sum back into memory.
-So the instructions are spelled out, in `rlsuite.inference.simd_instructions`: that is worth a factor of two to four.
+So the instructions are spelled out, in `rlsuite.inference.simd_instructions`: that makes it two to four times as fast.
 Here stands what they do, as plain NumPy that adds up in the same order: the same bytes, on every processor.
 
 Everywhere, a vector is a row of a C-contiguous float64 array, given as the array and the number of the row. Rows are

@@ -37,7 +37,7 @@ class BeliefTables(NamedTuple):
 
 @compiled(in_place=True)
 def update(tables: BeliefTables, belief: FloatArray, action: int, observation: int, after: FloatArray) -> float:
-    """Write the belief that follows into `after` (S,), and return Pr[z, and the episode goes on | b, a].
+    """Write the belief that follows into `after` (S,), and return Pr[z, and the episode continues | b, a].
 
     Where that is 0, so is `after`. Nothing is checked.
     """

@@ -2,7 +2,7 @@
 
 b'(s') = O[a, s', z] sum_s Pr[s' | s, a] b(s) / Pr[z | b, a]
 
-A belief is needed only while the episode goes on, so only transitions that do not terminate count in b'.
+A belief is needed only while the episode continues, so only transitions that do not terminate count in b'.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Beliefs(PomdpFields):
         total = float(joint.sum())
         if total <= 0.0:
             raise ParameterError(
-                f"observation={observation} cannot follow action={action} in this belief while the episode goes on"
+                f"observation={observation} cannot follow action={action} in this belief while the episode continues"
             )
         return joint / total
 
@@ -123,12 +123,12 @@ class Beliefs(PomdpFields):
             row = int(np.argmax(impossible))
             raise ParameterError(
                 f"observations[{row}]={z[row]} cannot follow actions[{row}]={a[row]} in beliefs[{row}] "
-                "while the episode goes on"
+                "while the episode continues"
             )
         return after
 
     def joint(self, belief: FloatArray, action: int, observation: int, *, terminated: bool = False) -> FloatArray:
-        """Return Pr[s', z, and the episode goes on | b, a], which `update_belief` normalises: (S,) float64.
+        """Return Pr[s', z, and the episode continues | b, a], which `update_belief` normalises: (S,) float64.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class Beliefs(PomdpFields):
         action, observation : int
             What was done and what was seen.
         terminated : bool
-            Take the transitions that end the episode instead of those that go on.
+            Take the transitions that end the episode instead of those that continue.
 
         Raises
         ------

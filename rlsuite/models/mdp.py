@@ -137,7 +137,7 @@ class MDP(Constructors):
         ``.mdp``   Cassandra's text format without observations. Probabilities may be off by the rounding of
                    a few decimals and are then rescaled; costs become negative rewards.
         ``.tra``   explicit transitions of PRISM or Storm, with labels and rewards in files beside it. Choices
-                   that are told apart by action names get these as action labels; otherwise choice k of a
+                   with different action names get these as action labels; otherwise choice k of a
                    state is action k. States without choices are ends.
         =========  ==========================================================================================
 

@@ -119,7 +119,7 @@ class MdpFields(Named):
             object.__setattr__(self, name, value)
 
     def replace(self, **changes: Unpack[MdpChanges]) -> Self:
-        """Return a copy with some fields changed, checked anew.
+        """Return a copy with some fields changed, checked again.
 
         Examples
         --------

@@ -155,7 +155,7 @@ class POMDP(PomdpConstructors, Beliefs):
         """Write the model to a file, atomically; the suffix says which kind of file.
 
         ``.npz`` keeps every bit. ``.pomdp`` is Cassandra's text format: it keeps every value to the last bit, but knows
-        no termination. Episodes that end go on for ever in a state that pays nothing (see `MDP.without_termination`),
+        no termination. Episodes that end stay for ever in a state that pays nothing (see `MDP.without_termination`),
         and there an observation is made, "end", that cannot be made anywhere else: so that beliefs from the file agree
         with those of an agent that observes the end. Each successor of a pair is listed once, in ascending order.
         Labels are kept where they are names in the format.

@@ -56,7 +56,7 @@ class PomdpFields(Named):
             object.__setattr__(self, name, value)
 
     def replace(self, **changes: Unpack[PomdpChanges]) -> Self:
-        """Return a copy with some fields changed, those of the hidden MDP included, checked anew."""
+        """Return a copy with some fields changed, those of the hidden MDP included, checked again."""
         own = {"mdp", "observation", "observation_labels", "name"}
         hidden = {field.name for field in fields(MDP)}
         for name in changes:

@@ -4,7 +4,7 @@ The gain of a policy in a state is the mean reward per step that it earns from t
 no part. A finite number of steps does not count either, and that includes whole episodes: an episode that has ended
 earns nothing afterwards, so the gain of a policy that terminates is 0, whatever it earned on the way. (The mean return
 per episode is a different quantity. So is the mean reward per step if each end is followed by a new start; for that
-one, model the restart as a transition that goes on.)
+one, model the restart as a transition that continues.)
 """
 
 from dataclasses import dataclass, field

@@ -14,7 +14,7 @@ policy ends up. With u = max of g over each component, and g itself elsewhere,
 
     U = u + max_M (G_M - u)+ + (e / c) f,    e = max (P u - u)+,    f - P f >= c over the pairs that do not stay,
 
-is one. No policy can go on using such pairs for ever, so f exists: the largest expected number of them.
+is one. No policy can continue using such pairs for ever, so f exists: the largest expected number of them.
 
 Theorem 9.1.2 of P94 is the same with e = 0, which rounded numbers do not grant: a component in which g is
 not quite constant would make U infinite. All maxima are raised by rounding errors.

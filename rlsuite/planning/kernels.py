@@ -35,7 +35,7 @@ def row_statistics(
 ) -> tuple[float, float, int, bool]:
     """Return the least and the greatest row sum of c, the length of the longest row, and whether one is mixed.
 
-    Mixed is a row that enters a state marked as terminal by a transition that goes on.
+    Mixed is a row that enters a state marked as terminal by a transition that continues.
     """
     least, greatest, longest, mixed = np.inf, 0.0, 0, False
     last = indptr[begin * n_actions]

@@ -167,14 +167,14 @@ class PolicyEvaluator(SaysWhatToWrite):
         return float(chain.start[ending] @ solve_fixed_point(among, leaving[ending]))
 
     def total_reward(self, policy: ArrayLike, limit: int | None = None) -> float:
-        """Return the expected sum of rewards, undiscounted, of an episode; NaN if it may go on for ever.
+        """Return the expected sum of rewards, undiscounted, of an episode; NaN if it may never end.
 
         Parameters
         ----------
         policy : array_like (n_observations, A)
             As for a call.
         limit : int, optional
-            Number of steps after which an episode is cut; by default it goes on to the end.
+            Number of steps after which an episode is cut; by default it continues to the end.
         """
         return self._total(self._visited(policy), limit)
 

@@ -42,7 +42,7 @@ NO_VALUE: Final = Kind("no value", colours.UNKNOWN)
 WALL: Final = Kind("wall", colours.WALL, hatch="xxxx", ink=(98, 104, 113))
 
 BY_MARK: Final = {"G": GOAL, "X": PIT, "H": PIT}
-"""What a mark says of a square without a value; a mark is written if it is none of these."""
+"""What a mark says of a square without a value; any other mark is written."""
 
 
 def without_value(

@@ -41,7 +41,7 @@ def epsilon_greedy(q: FloatArray, epsilon: float, rng: np.random.Generator) -> i
     epsilon : float
         Probability of any action.
     rng : numpy.random.Generator
-        Source of chance.
+        Source of randomness.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def q_learning(env: Env, *, gamma: float, learning_rate: float, epsilon: float, 
     episodes : int
         How many to learn from.
     seed : int
-        Of all chance.
+        Source of all randomness.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def sarsa_lambda(
     episodes : int
         How many to learn from.
     seed : int
-        Of all chance.
+        Source of all randomness.
 
     Returns
     -------

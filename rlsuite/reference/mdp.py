@@ -1,6 +1,6 @@
 """Planning in an MDP whose arrays are small and dense: S&B2 chapter 4, P94 chapter 6.
 
-The continuation probabilities are P[s, a, s'] = Pr[s', and the episode goes on | s, a]. So a row sums to less than 1
+The continuation probabilities are P[s, a, s'] = Pr[s', and the episode continues | s, a]. So a row sums to less than 1
 where an episode may end, and no list of terminal states is needed: what follows the end is worth 0. The rewards are
 R[s, a] = r(s, a), the mean reward of one step (S&B2 (3.5)).
 """
@@ -27,7 +27,7 @@ def arrays(mdp: MDP) -> tuple[FloatArray, FloatArray]:
     Returns
     -------
     P : ndarray (S, A, S) float64
-        Pr[s', and the episode goes on | s, a].
+        Pr[s', and the episode continues | s, a].
     R : ndarray (S, A) float64
         Mean reward of one step: minus infinity where the action is illegal, so that no maximum chooses it; and 0 for
         every action of a state that has no legal one, whose value is therefore 0.

@@ -1,7 +1,7 @@
 """Planning with alpha vectors in a POMDP whose arrays are small and dense: KLC98 section 4, Pineau et al. 2003.
 
 A plan is worth alpha(s) if the hidden state is s, so b . alpha in the belief b. Its first action a and the plans
-alpha_z with which it goes on after each observation z give
+alpha_z with which it continues after each observation z give
 
     alpha(s) = R[s, a] + gamma sum_z sum_s' P[s, a, s'] O[a, s', z] alpha_z(s').
 
@@ -37,7 +37,7 @@ def hidden_arrays(pomdp: POMDP) -> tuple[FloatArray, FloatArray, FloatArray]:
     Returns
     -------
     P : ndarray (S, A, S) float64
-        Pr[s', and the episode goes on | s, a].
+        Pr[s', and the episode continues | s, a].
     R : ndarray (S, A) float64
         Mean reward of one step, 0 in a state in which nothing can be done.
     O : ndarray (A, S, Z) float64
@@ -66,7 +66,7 @@ def hidden_arrays(pomdp: POMDP) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def backprojection(P: FloatArray, O: FloatArray, gamma: float, vectors: FloatArray) -> FloatArray:
-    """Return what each plan is worth one step earlier, for each action and observation: g_{a,z}. KLC98 section 4.1.
+    """Return the value of each plan one step earlier, for each action and observation: g_{a,z}. KLC98 section 4.1.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def point_based_backup(
     vectors: FloatArray,
     beliefs: FloatArray,
 ) -> FloatArray:
-    """Return, for each belief, the alpha vector of the best plan that goes on with `vectors`. Pineau et al. 2003, (6).
+    """Return, for each belief, the alpha vector of the best plan continuing with `vectors`. Pineau et al. 2003, (6).
 
     Parameters
     ----------

@@ -141,7 +141,7 @@ def gain_ratio(column: NDArray[Any], labels: NDArray[Any], weights: FloatArray) 
 
 
 def gain_for_cost(gain: FloatArray, cost: FloatArray, importance: float | None = None) -> FloatArray:
-    """Return what attributes are worth whose values must be measured. M97 section 3.7.5.
+    """Return the scores of attributes whose values must be measured. M97 section 3.7.5.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def id3(
     score: Callable[[NDArray[Any], NDArray[Any], FloatArray], float] = information_gain,
     cost: FloatArray | None = None,
 ) -> Node:
-    """Grow a tree: test the attribute with the best score, and go on in each branch with the examples there. M97 3.4.
+    """Grow a tree: test the attribute with the best score, continue in each branch with the examples there. M97 3.4.
 
     Parameters
     ----------

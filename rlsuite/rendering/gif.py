@@ -16,7 +16,7 @@ from rlsuite.errors import ParameterError
 def write_gif(path: str | os.PathLike[str], frames: Iterable[NDArray[np.uint8]], fps: float = 4) -> Path:
     """Write pictures as an animated gif that repeats for ever.
 
-    The path is tried before the first frame is asked for, so that a long episode is not played in vain; a file that
+    The path is tried before the first frame is asked for, so that no long episode is played for nothing; a file that
     was there is replaced only once the new one is complete. Equal frames in a row are stored as one that lasts longer.
 
     Parameters

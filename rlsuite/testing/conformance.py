@@ -90,7 +90,7 @@ def check_agent(agent: Agent) -> None:
     """
     if not isinstance(cast("object", agent), Agent):
         hint = f": write check_agent({agent.__name__}())" if isinstance(agent, type) else ""
-        raise ParameterError(f"check_agent takes an agent, and {agent!r} is none{hint}")
+        raise ParameterError(f"check_agent takes an agent, and {agent!r} is not one{hint}")
     for check in agent_checks().values():
         check(agent)
 
@@ -212,7 +212,7 @@ def check_the_policy_is_one(agent: Agent) -> None:
 
 
 def check_a_file_keeps_it(agent: Agent) -> None:
-    """A loaded agent equals the saved one, and can go on learning."""
+    """A loaded agent equals the saved one, and can continue learning."""
     for name in problems.environments():
         learned = _learned(agent, name)
         with tempfile.TemporaryDirectory() as folder:

@@ -32,7 +32,7 @@ class Budget:
     tabulate : bool or None
         Whether to ask the environment for a table that it does not have; None for ``loop="compiled"`` alone.
     done : int
-        How much of it has been done before, in a run that goes on.
+        How much of it a continued run has done before.
     """
 
     amount: int
@@ -80,7 +80,7 @@ class Budget:
         return "compiled" if self.tabulate else loop
 
     def patience(self, loop: LoopChoice) -> float:
-        """Return how many seconds may be spent on asking the environment for its table; 0 if nobody wants that."""
+        """Return how many seconds may be spent on asking the environment for its table; 0 if that is not wanted."""
         return PATIENCE if self.tabulate or (self.tabulate is None and loop == "compiled") else 0.0
 
     def times(self, every: int) -> list[int]:

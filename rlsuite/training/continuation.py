@@ -1,4 +1,4 @@
-"""How a run becomes one that a file keeps, and how it goes on in another process (`rlsuite.training.kept_run`)."""
+"""How a run becomes one that a file keeps, and how it continues in another process (`rlsuite.training.kept_run`)."""
 
 import numpy as np
 
@@ -84,7 +84,7 @@ def go_on(run: Run, kept: KeptRun, legal: BoolArray) -> str:
         if rng is not None:
             set_generator(rng, kept.env_generator)
     except ValueError as error:
-        raise errors.FileError(f"the run that was kept cannot go on in {run.name}: {error}") from error
+        raise errors.FileError(f"the run that was kept cannot continue in {run.name}: {error}") from error
     set_generator(learner.rng, kept.agent_generator)
     vectors[...] = kept.vectors
     if isinstance(view, ObservationView) and position[OBSERVATION] != NONE:

@@ -71,7 +71,7 @@ class Advance(NamedTuple):
     recorded: FloatArray  # (m, 2), at the first m times: reward and regret in all
     error: errors.LearningError | None = None  # which ended it
     verified: bool = False  # the table and the environment agree up to here
-    difference: str = ""  # how they differ, as a sentence; the run has to go on stepwise
+    difference: str = ""  # how they differ, as a sentence; the run has to continue stepwise
     back: bool = False  # it has gone back to where they agreed; what was recorded since then is void
 
 
@@ -111,7 +111,7 @@ class CompiledEngine:
         return *kernel_arguments(self.learner, self.adapter, self.env_rng, time_limit, self.seen), self.state
 
     def advance(self, clock: int, times: IndexArray, most: int = CHUNK) -> Advance:
-        """Learn until the clock shows the last time, or for at most so many steps."""
+        """Learn until the clock shows the last time, or for at most this many steps."""
         position, totals = self.learner.run_state
         recorded = np.empty((times.size, 2))
         finished = np.empty((min(most, int(times[-1] - position[clock])), 3))

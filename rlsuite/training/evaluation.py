@@ -1,8 +1,8 @@
 """The lecture notes' protocol: k steps of learning, then an evaluation of the greedy policy without learning.
 
 The figures are the discounted value of the policy at the start and its undiscounted return. They are exact where the
-model is known, and means over episodes on a copy of the environment where it is not. Where the environment tells the
-legal actions in each info, a tabular policy is restricted to them; if it takes none of them, they are equally likely.
+model is known, and means over episodes on a copy of the environment where it is not. Where each info gives the legal
+actions, a tabular policy is restricted to them; if it takes none of them, they are equally likely.
 """
 
 import copy

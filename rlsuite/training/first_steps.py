@@ -42,7 +42,7 @@ _loading: dict[tuple[object, ...], float] = {}
 
 
 class Pace:
-    """Decides how long a run goes on in Python.
+    """Decides how long a run continues in Python.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class InterpretedRun:
         recorded: FloatArray,
         finished: FloatArray,
     ) -> tuple[int, int, Any] | None:
-        """Return what the kernel returns after at most so many steps; None if machine code is to go on."""
+        """Return what the kernel returns after at most this many steps; None if machine code is to continue."""
         steps = min(most, self._pace.steps(int(times[-1] - position[clock])))
         if not steps:
             return None
@@ -218,7 +218,7 @@ class InterpretedSession:
         return int(action)
 
     def machine_code(self) -> Iterator[int]:
-        """Open the session that goes on in machine code."""
+        """Open the session that continues in machine code."""
         if self._machine_code is None:
             with self._pace.loading():
                 self._machine_code = self._kernel(*self._arguments)

@@ -1,4 +1,4 @@
-"""A run that is kept in a file, and goes on in another process as if it had never stopped.
+"""A run that is kept in a file, and continues in another process as if it had never stopped.
 
 What was learned is not here; it is the agent's. The rest of a run is where it stands, the states of both generators,
 and the state of the environment, which is kept in one of four ways, the first that applies:

@@ -2,8 +2,8 @@
 
 This process learns, too, seed after seed. While it does so it looks how long that will take, and starts the others only
 where they will be ready before all is over. Once they learn, it measures whether all together are faster than it was
-alone: cores that are busy, or that a container does not really have, help nobody. Where they are not, it goes on alone.
-The record of a seed does not depend on the process in which its agent learns.
+alone: cores that are busy, or that a container does not really have, help nobody. Where they are not, it continues
+alone. The record of a seed does not depend on the process in which its agent learns.
 """
 
 import _thread
@@ -186,7 +186,7 @@ class Seeds:
             self._work()
 
     def _look(self) -> None:
-        """Start the other processes as soon as that is worth it."""
+        """Start the other processes as soon as they save time."""
         while True:
             with self._changed:
                 if self._changed.wait_for(lambda: self._over, LOOK_EVERY):

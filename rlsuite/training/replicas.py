@@ -6,7 +6,7 @@ run, and two generators, which are set to the states that NumPy would give them 
 microseconds beside its steps, the memory that is needed does not grow with the number of seeds but for the records, and
 every record is that of a run by itself, byte for byte.
 
-A table that nobody knows to be right is verified as in a run by itself (`rlsuite.training.verification`): some seeds,
+A table that is not known to be right is verified as in a run by itself (`rlsuite.training.verification`): some seeds,
 which grow apart, are learned with by themselves, and must give the records that they have here.
 """
 

@@ -47,7 +47,7 @@ LONG = 10.0
 
 
 class Run:
-    """An agent's experience in one environment; `learn` may be called again and goes on where it stopped.
+    """An agent's experience in one environment; `learn` may be called again and continues where it stopped.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class Run:
         self.use(loop)
 
     def use(self, loop: LoopChoice, patience: float = PATIENCE) -> None:
-        """Switch to a loop, at the beginning or in the middle of the run; with so many seconds for tabulating."""
+        """Switch to a loop, at the beginning or in the middle of the run; with this many seconds for tabulating."""
         if loop == "compiled" and self.form.adapter is None:
             masked = self.mask_info is not None
             self.form = form_of(self.facts, Wish(self.gamma, loop, self.encode, masked, patience))

@@ -26,7 +26,7 @@ class Keeping:
         Minimum number of seconds between two saves.
     at_ends : bool
         Whether to write the beginning and the end of the run, too, so that a file that cannot be written is noticed
-        at once. What cannot be written later is a warning: the run goes on.
+        at once. What cannot be written later is a warning: the run continues.
     stop : Event
         Set by another thread: the run is written, and ends, as soon as a step is complete.
     """
@@ -54,7 +54,7 @@ class Keeping:
             self._saved = True
         except errors.FileError as error:
             known = "the file holds an earlier part of it" if self._saved else "nothing of it has been saved yet"
-            message = f"{error}. The run goes on; {known}"
+            message = f"{error}. The run continues; {known}"
             warnings.warn(message, errors.CheckpointWarning, stacklevel=errors.level_of_the_caller())
 
     def steps_at_once(self) -> int:

@@ -1,6 +1,6 @@
 """Outcomes of steps that the environment itself has shown, so that the compiled loop stops where it meets another one.
 
-A run on a table that nobody knows (`rlsuite.training.verification`) lets the environment take the step in which an
+A run on an unknown table (`rlsuite.training.verification`) lets the environment take the step in which an
 outcome occurs for the first time, however improbable it is. The loop notices an outcome when it has been drawn; then it
 puts the generator back, as if the step had not been taken.
 """
@@ -81,7 +81,7 @@ class SeenOutcomes:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Begin again."""
         self._seen = _empty(self.shape, 64, (NOTHING_SEEN.state, NOTHING_SEEN.half))
         self._outcomes: set[tuple[int, int, int, float | None, bool]] = set()
 

@@ -30,8 +30,8 @@ class EndingSignals:
     """Hold back Ctrl-C, SIGTERM and SIGHUP in the main thread until a step is complete; used as a context manager.
 
     Then the program's own handler is called: that of Ctrl-C raises KeyboardInterrupt. What it raises comes as `Stopped`
-    first, and out of the manager as it was. If it returns, the run goes on. A signal without a handler ends the process
-    when the manager is left. A second signal, while the first is held back, does not wait.
+    first, and out of the manager as it was. If it returns, the run continues. A signal without a handler ends the
+    process when the manager is left. A second signal, while the first is held back, does not wait.
 
     Parameters
     ----------

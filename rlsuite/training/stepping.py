@@ -122,7 +122,7 @@ class EnvironmentEngine:
             self.session = self.at_first.machine_code()
 
     def advance(self, clock: int, times: IndexArray, most: int = CHUNK) -> Advance:
-        """Learn until the clock shows the first time, or for at most so many steps."""
+        """Learn until the clock shows the first time, or for at most this many steps."""
         position, totals = self.learner.run_state
         left = int(times[0] - position[clock])
         steps, episodes = (left, NO_LIMIT) if clock == ALL_STEPS else (NO_LIMIT, left)
@@ -246,7 +246,7 @@ class EnvironmentEngine:
         return action
 
     def _abandon_episode(self) -> None:
-        """After an exception amid a step the environment may be ahead of the records: begin a new episode next time."""
+        """After an exception in a step the environment may be ahead of the records: begin a new episode next time."""
         kernels.abandon_episode(self.learner.run_state)
         self.action = NONE
 

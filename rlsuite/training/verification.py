@@ -1,13 +1,14 @@
 """A run on a table that its environment declares, or that was made by asking it: verified by steps of the run itself.
 
 Nobody calls an environment beforehand. The first steps of the run are taken in the environment, and compared with what
-the table says (`rlsuite.environments.followers`). Then the run goes on in the compiled loop. From time to time a
+the table says (`rlsuite.environments.followers`). Then the run continues in the compiled loop. From time to time a
 stretch of it is taken in the environment again: after half as many steps as have been taken until then, before the
-end, and where a step has an outcome that none had before. As both loops give the same bytes, nobody sees this in
+end, and where a step has an outcome that none had before. Both loops give the same bytes, so this does not change
 the results.
 
-At the first difference everything is made what it was after the last stretch that agreed, and the run goes on stepwise
-from there. If the environment did something else between two stretches and agrees in all of them, that is not found.
+At the first difference everything is made what it was after the last stretch that agreed, and the run continues
+stepwise from there. If the environment did something else between two stretches and agrees in all of them, that is not
+found.
 """
 
 import copy
@@ -106,7 +107,7 @@ class VerifiedEngine:
             self._compiled.resume(facts)
 
     def advance(self, clock: int, times: IndexArray, most: int = CHUNK) -> Advance:
-        """Learn until the clock shows the last time, or for at most so many steps; or until something differs."""
+        """Learn until the clock shows the last time, or for at most this many steps; or until something differs."""
         before = int(self.learner.run_state.position[ALL_STEPS])
         if not self._real and self.end is not None and self.end - before <= STRETCH:
             self._real = STRETCH

@@ -230,11 +230,11 @@ def test_a_belief_over_many_states():
         (["umbrella.npz", "--file", "ragged.csv"], "ragged.csv:3: there are 1 columns, and this line has 2 entries"),
         (
             ["rlsuite/Tiger-v0", "0", "0", "1", "0", "--env", "opening=end"],
-            "step 2: observation=0 cannot follow action=1 in this belief while the episode goes on",
+            "step 2: observation=0 cannot follow action=1 in this belief while the episode continues",
         ),
         (
             ["rlsuite/Tiger-v0", "1", "?", "--env", "opening=end"],
-            "step 1: an observation cannot follow action=1 in this belief while the episode goes on",
+            "step 1: an observation cannot follow action=1 in this belief while the episode continues",
         ),
         (["tiger.pomdp", "0", "0", "--plot", "a.png"], "--plot draws hidden Markov models, and tiger.pomdp is a POMDP"),
         (["umbrella.npz", "0", "--plot", "a.txt"], "--plot a.txt: unknown suffix '.txt'"),

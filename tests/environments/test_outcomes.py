@@ -172,5 +172,5 @@ def test_chances_of_loops_are_exact():
 
 
 def test_a_step_that_never_ends_is_refused():
-    with pytest.raises(CannotBeFollowed, match="may draw for ever"):
+    with pytest.raises(CannotBeFollowed, match="one step or reset may draw for ever"):
         followed(endless)

@@ -159,7 +159,7 @@ def test_a_full_disk_does_not_end_a_cell(lake, tmp_path, tree, monkeypatch):
     Experiment.read(lake).run(tmp_path / "whole")
     monkeypatch.setattr(checkpoints, "save", full)
     monkeypatch.setattr(checkpoints, "EVERY", 0.01)
-    with pytest.warns(CheckpointWarning, match=r"No space left on device\. The run goes on"):
+    with pytest.warns(CheckpointWarning, match=r"No space left on device\. The run continues"):
         Experiment.read(lake).run(tmp_path / "out")
     assert tree(tmp_path / "out") == tree(tmp_path / "whole")
 

@@ -168,7 +168,7 @@ TRA_FAULTS = {
     "transitions": "@type: mdp\n",
     ":1: '3 four 6' is not a header of an MDP: the first line is 'mdp' or the numbers of states, choices and "
     "transitions": "3 four 6\n0 0 0 1\n",
-    " is empty: there are no transitions in it": "",
+    " is empty: it has no transitions": "",
     " announces 4 choices, but holds 3: it is truncated, or its header is wrong": PRISM.removesuffix("2 0 2 1\n"),
     " announces 6 transitions, but holds 5: it is truncated, or its header is wrong": PRISM.replace("1 0 1 .25\n", ""),
     ": the row of state 0 and action 1 sums to 0.9, not 1 (missing 0.1)": "mdp\n0 0 0 1\n0 1 0 .9\n",

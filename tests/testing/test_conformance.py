@@ -269,8 +269,8 @@ def test_there_is_a_check_for_each_promise():
 
 def test_what_is_no_agent_is_refused():
     with pytest.raises(
-        ParameterError, match=r"^check_agent takes an agent, .* is none: write check_agent\(QLearning\(\)\)$"
+        ParameterError, match=r"^check_agent takes an agent, .* is not one: write check_agent\(QLearning\(\)\)$"
     ):
         rl.testing.check_agent(rl.QLearning)
-    with pytest.raises(ParameterError, match=r"^check_agent takes an agent, and 'q-learning' is none$"):
+    with pytest.raises(ParameterError, match=r"^check_agent takes an agent, and 'q-learning' is not one$"):
         rl.testing.check_agent("q-learning")

@@ -408,7 +408,7 @@ def test_runs_that_are_not_ones_of_the_environment(saved, run, why):
     rewrite(saved, run)
     assert header["run"]["position"][0] >= 0
     agent = rl.load(saved)
-    with pytest.raises(FileError, match=f"the run that was kept cannot go on in FrozenLake-v1: .*{why}"):
+    with pytest.raises(FileError, match=f"the run that was kept cannot continue in FrozenLake-v1: .*{why}"):
         agent.learn(LAKE, steps=10)
 
 

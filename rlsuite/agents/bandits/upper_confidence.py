@@ -127,7 +127,7 @@ class UCBV(IndexPolicy):
     gamma : float
         Not used by the rule, which looks no further than one reward; the discount of evaluations.
     c : float
-        Weight of the term that guards against a variance that is too small by chance, in units of the reward, at
+        Weight of the term that guards against a variance that is too small by accident, in units of the reward, at
         least 0: the range of the rewards.
     zeta : float
         Speed at which the confidence grows, at least 0.

@@ -218,7 +218,7 @@ class DifferentialSarsa(AverageRewardAgent):
 class RLearning(AverageRewardAgent):
     """R-learning (Schwartz 1993; Sutton & Barto 1998, section 6.7).
 
-    The Q-learning of average rewards: learns the best gain, whatever it does meanwhile. Only greedy steps count for the
+    The Q-learning of average rewards: learns the best gain with any exploration. Only greedy steps count for the
     gain. No proof of convergence is known, and none is needed to see that at the best gain and the values that belong
     to it all errors are 0 in the mean.
 

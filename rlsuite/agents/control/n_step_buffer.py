@@ -37,7 +37,7 @@ class NStepBuffer(NamedTuple):
 
 
 def new_n_step_buffer(n: int, n_actions: int, most_active: int = 0) -> NStepBuffer:
-    """Make an empty buffer for so many steps, with so many active features each.
+    """Make an empty buffer for this many steps, with this many active features each.
 
     Raises
     ------

@@ -180,7 +180,7 @@ class PengQLambda(EligibilityAgent):
     """Peng's Q(lambda): the lambda-return of n-step returns that end in a maximum (Peng & Williams 1996).
 
     This is the Q^lambda of the lecture notes (section 9.2.2): values move towards
-    ``r_t + gamma [(1 - lambda) max_a Q(x_t+1, a) + lambda Q^lambda(x_t+1, a_t+1)]``. These rewards are those of the
+    ``r_t + gamma [(1 - lambda) max_a Q(x_t+1, a) + lambda Q^lambda(x_t+1, a_t+1)]``. These are the rewards of the
     policy that is followed: while that explores at a constant rate, the values tend to something between Q of that
     policy and Q*; they tend to Q* if it becomes greedy (Kozuno et al. 2021). With ``lambda_=0`` it is `QLearning`, to
     the last bit.

@@ -182,7 +182,7 @@ class PosteriorSampling(TabularAgent):
         be of the size of the rewards: with (0, 1, 1, b), a pair that was never taken has a reward with Student's
         distribution with 2 degrees of freedom and scale sqrt(b).
     redraw : {"doubling", "episode"}
-        Whether a model is also drawn anew within an episode, when the next pair has been taken as often since the last
+        Whether a model is also drawn again within an episode, when the next pair has been taken as often since the last
         draw as before it; or at the beginning of episodes only.
     tol : float
         Largest error of the values of a plan, in units of Q, above 0.

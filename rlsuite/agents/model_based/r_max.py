@@ -82,7 +82,7 @@ def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
 
 @compiled(in_place=True)
 def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
-    """Count the outcome unless its pair is known; plan anew when a pair becomes known; take the best action."""
+    """Count the outcome unless its pair is known; plan again when a pair becomes known; take the best action."""
     model = memory.learned
     tried = memory.visits[t.state, t.action]
     if tried < model.m:
@@ -103,7 +103,7 @@ class RMax(TabularAgent):
 
     A pair is known once it was taken m times; these m outcomes are its model from then on. A pair that is not known is
     assumed to have the value of the largest reward for ever. The agent acts greedily in this model and never at random:
-    either the model is right and it earns much, or a pair becomes known. It plans anew, by value iteration from above,
+    either the model is right and it earns much, or a pair becomes known. It plans again, by value iteration from above,
     whenever a pair becomes known, so n_states n_actions times at most.
 
     With probability 1 - delta it acts nearly optimally in all but polynomially many steps, if m is large enough: of the
@@ -116,7 +116,7 @@ class RMax(TabularAgent):
         How often a pair has to be taken to be known, at least 1.
     r_max : float
         Largest possible reward of a step. If a larger one occurs, it replaces this one and the optimistic values are
-        computed anew; but what was done until then was not optimistic. If it is negative, the optimistic value is 0,
+        computed again; but what was done until then was not optimistic. If it is negative, the optimistic value is 0,
         like that of an end.
     gamma : float
         Discount per step, in [0, 1).
@@ -130,7 +130,7 @@ class RMax(TabularAgent):
     q_ : ndarray of float64, shape (n_states, n_actions)
         Values of the last plan: an upper bound on the values as far as they are known, up to the errors of the model.
     visits_ : ndarray of int64, shape (n_states, n_actions)
-        How often each pair was taken; known are those with m or more.
+        How often each pair was taken; pairs with m or more are known.
     outcomes_ : ndarray of int64, shape (n_states * n_actions, n_states + 1)
         How often each of the first m times of a pair led to each state, and (last column) to an end.
     mean_reward_ : ndarray of float64, shape (n_states, n_actions)

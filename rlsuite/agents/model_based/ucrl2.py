@@ -169,7 +169,7 @@ def _plan(memory: ActionValues) -> None:
 
 @compiled(in_place=True)
 def _follow(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
-    """Take the action of the plan, unless its count has doubled since the plan was made: then plan anew."""
+    """Take the action of the plan, unless its count has doubled since the plan was made: then plan again."""
     memory.learned.is_end[state] = False
     action = greedy(memory, state, rng)
     if has_doubled(memory, state, action):
@@ -180,14 +180,14 @@ def _follow(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
 
 @compiled(in_place=True)
 def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
-    """Store where the episode begins, and go on with the plan."""
+    """Store where the episode begins, and continue with the plan."""
     memory.learned.starts[state] += 1
     return _follow(memory, state, rng)
 
 
 @compiled(in_place=True)
 def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
-    """Count the outcome, and go on with the plan."""
+    """Count the outcome, and continue with the plan."""
     model = memory.learned
     observe(memory, t.state, t.action, t.reward, t.next_state, t.terminated, memory.visits[t.state, t.action])
     count(memory, t.state, t.action, t.terminated or t.truncated)

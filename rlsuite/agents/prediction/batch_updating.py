@@ -203,8 +203,9 @@ class BatchTD(Predictor):
 class BatchMonteCarlo(Predictor):
     """Batch Monte Carlo: the values closest to all returns so far, in the mean square (S&B2 section 6.3).
 
-    That is the mean of the returns of all visits. Where an episode was cut off, its returns go on with the value of the
-    state it stopped in, which is an unknown like the others. Solved after each episode, with the memory of `BatchTD`.
+    That is the mean of the returns of all visits. Where an episode was cut off, its returns continue with the value of
+    the state it stopped in, which is an unknown like the others. Solved after each episode, with the memory of
+    `BatchTD`.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The policies of predictors: probabilities of actions, the policy that is followed, and importance sampling ratios.
 
 A policy is a table of probabilities. It has one row if it is the same whatever is observed, a row for each id, or no
-row at all: then all legal actions are equally likely.
+row: then all legal actions are equally likely.
 """
 
 from typing import Any

@@ -89,7 +89,7 @@ def _begin_true_online(memory: StateMemory, state: Observation, rng: np.random.G
 def _true_online(memory: StateMemory, t: Transition, rng: np.random.Generator) -> int:
     """V <- V + [delta + V(s) - V_old(s)] e, then V <- V - alpha [V(s) - V_old(s)] x(s), where x(s) = 1(s) for a table.
 
-    delta = r + gamma V(s') - V(s), and V_old(s) is what s was worth a step ago, before that step was learned from.
+    delta = r + gamma V(s') - V(s), and V_old(s) is the value of s a step ago, before that step was learned from.
     """
     traces, expected, lambda_ = memory.scratch
     s, next_s, next_value = locate(memory, t.state), NOWHERE, 0.0
@@ -122,7 +122,7 @@ class TDLambda(StateValueAgent):
     lambda_ : float
         How far errors are passed back, in [0, 1]: 0 is `TD`, 1 close to `EveryVisitMonteCarlo`.
     traces : {"accumulating", "replacing", "dutch"}
-        What a visit does to the trace of a state that is still eligible: count anew, start anew, or in between.
+        What a visit does to the trace of a state that is still eligible: add to it, restart it, or in between.
     policy_to_follow : array_like (n_states,) of int or (n_states, n_actions), optional
         An action for each state, or probabilities; by default all legal actions are equally likely.
     learning_rate : float or Schedule
@@ -169,8 +169,8 @@ class TDLambda(StateValueAgent):
 class TrueOnlineTDLambda(StateValueAgent):
     """True online TD(lambda): after each step, the values of the on-line lambda-return (S&B2 section 12.5).
 
-    The forward view would begin the episode anew after each step, with all its returns up to there (section 12.4). This
-    comes to the same, exactly, at the cost of TD(lambda) (van Seijen, Mahmood, Pilarski, Machado & Sutton 2016).
+    The forward view would begin the episode again after each step, with all its returns up to there (section 12.4).
+    This comes to the same, exactly, at the cost of TD(lambda) (van Seijen, Mahmood, Pilarski, Machado & Sutton 2016).
 
     Parameters
     ----------

@@ -73,9 +73,9 @@ class Wish(NamedTuple):
     encode: Encoding | None = None
     """How observations become vectors; None for an agent that is shown ids."""
     masked: bool = False
-    """Whether the environment tells in each info which actions exist."""
+    """Whether each info of the environment says which actions exist."""
     patience: float = 0.0
-    """Seconds that may be spent on asking the environment for its table; 0 if nobody has asked for that."""
+    """Seconds that may be spent on asking the environment for its table; 0 if nobody has asked for it."""
     max_states: int = MAX_STATES
     """Most states of which it may be asked."""
     id_of: Callable[[Any], int] | None = None
@@ -91,7 +91,7 @@ class Refusal(NamedTuple):
     """Why an environment cannot be run in a form."""
 
     reason: errors.UnsuitableEnvironment | None = None
-    """None if the form is not meant for it: without a table nobody expects one."""
+    """None if the form is not meant for it: without a table none is expected."""
     n_states: int = 0
     """How many states were found nevertheless."""
 

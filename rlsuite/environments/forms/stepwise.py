@@ -8,7 +8,7 @@ from rlsuite.environments.forms.form import Form, Refusal, StateKeeper, Wish
 from rlsuite.environments.wrappers import DiscreteActions, VectorObservation
 
 NOT_ASKED_FOR = "it has no table; tabulate=True may make one, see docs/tabulation.md"
-"""The reason for stepping an environment that nobody has asked for its table."""
+"""The reason for stepping an environment whose table was not asked for."""
 
 _WITHOUT_STATE = (*TRANSPARENT, VectorObservation, DiscreteActions)
 _PURE = (wrappers.TransformObservation, wrappers.TransformAction, wrappers.TransformReward)

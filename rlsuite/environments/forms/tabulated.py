@@ -129,7 +129,7 @@ def asked(facts: EnvironmentFacts, wish: Wish) -> Tabulation:
     NotTabulated
         If that cannot be done.
     UntrustedTable
-        If a `RecordEpisodeStatistics` cannot be told what happens.
+        If a `RecordEpisodeStatistics` cannot follow what happens.
     """
     facts.check_recorders()
     kinds: list[type] = [type(layer) for layer in layers_of(facts.env)]

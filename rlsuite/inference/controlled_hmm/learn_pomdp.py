@@ -93,7 +93,7 @@ def learn_pomdp(
     held_out : iterable of Episode or of tuples, optional
         Episodes that are not learned from; their log-likelihood after every iteration is `held_out_` of the result.
     max_iterations, tol
-        Each start ends after so many iterations, or when one gains at most `tol` nats for each step.
+        Each start ends after this many iterations, or when one gains at most `tol` nats for each step.
     seed : int, SeedSequence or Generator
         Where random starts come from.
     deadline : float, optional

@@ -1,8 +1,8 @@
 """Pseudo-observations: a prior for families whose parameters are means and variances.
 
-A prior worth c observations of mean m0 and covariance V0 adds c times their mean log-likelihood to what is maximised.
-For a Gaussian that is the normal-inverse-Wishart prior with kappa0 = c, and for a Poisson the gamma prior with shape
-c m0 + 1 and rate c, each maximised at its mode.
+A prior that counts as c observations of mean m0 and covariance V0 adds c times their mean log-likelihood to what is
+maximised. For a Gaussian that is the normal-inverse-Wishart prior with kappa0 = c, and for a Poisson the gamma prior
+with shape c m0 + 1 and rate c, each maximised at its mode.
 """
 
 from typing import NamedTuple
@@ -26,7 +26,7 @@ class PseudoObservations(NamedTuple):
     """
 
     number: float
-    """c, how many observations the prior is worth, at least 0"""
+    """c, how many observations the prior counts as, at least 0"""
     mean: ArrayLike
     """m0: a number, (D,), or (K, D) for each state"""
     variance: ArrayLike | None = None

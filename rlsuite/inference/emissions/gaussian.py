@@ -108,8 +108,8 @@ class Gaussian(Emission):
     variance : array_like (K,) or (K, D)
         Variances, in the square of that unit.
     least_variance : float
-        Learning keeps every variance at least so many times the variance of all observations, of each coordinate in its
-        own unit. Without it a state can collapse onto one observation, which makes the likelihood infinite.
+        Learning keeps every variance at least this many times the variance of all observations, of each coordinate in
+        its own unit. Without it a state can collapse onto one observation, which makes the likelihood infinite.
 
     Raises
     ------
@@ -282,9 +282,9 @@ class MultivariateGaussian(Emission):
     covariance : array_like (K, D, D)
         Symmetric and positive definite.
     least_variance : float
-        Learning keeps the variance in every direction at least so many times the variance of all observations, of each
-        coordinate in its own unit. Without it a state can collapse onto one observation, which makes the likelihood
-        infinite.
+        Learning keeps the variance in every direction at least this many times the variance of all observations, of
+        each coordinate in its own unit. Without it a state can collapse onto one observation, which makes the
+        likelihood infinite.
 
     Raises
     ------

@@ -26,7 +26,7 @@ class _Form(NamedTuple):
     told: IndexArray
     """The slots without wildcards"""
     key: IndexArray
-    """(n,) int64, ascending: one number for the told slots"""
+    """(n,) int64, ascending: one number for the given slots"""
     entry: IndexArray
     """(n,) int64: the last entry with that number"""
 

@@ -26,7 +26,7 @@ def write_mdp(mdp: MdpFields, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ModelError
-        If an action is illegal or rewards are random: there is no form for either.
+        If an action is illegal or rewards are random: the format has neither.
     FileError
         If the file cannot be written.
     """

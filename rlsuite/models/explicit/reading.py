@@ -350,7 +350,7 @@ def read_explicit(
 def _choices(table: Columns) -> _Choices:
     announced = _sizes(table)
     if not table.line.size:
-        raise FileError(f"{table.path} is empty: there are no transitions in it")
+        raise FileError(f"{table.path} is empty: it has no transitions")
     size = None if announced is None else announced[0]
     source = table.indices(0, "state", size)
     choice = table.indices(1, "choice")

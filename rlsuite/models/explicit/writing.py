@@ -31,7 +31,7 @@ def write_explicit(mdp: MdpFields, path: str | os.PathLike[str], dialect: Dialec
     Raises
     ------
     ModelError
-        If rewards are random, or the start is not uniform over some states: there is no form for either. For Storm, if
+        If rewards are random, or the start is not uniform over some states: the format has neither. For Storm, if
         a reward is negative.
     FileError
         If a file cannot be written.

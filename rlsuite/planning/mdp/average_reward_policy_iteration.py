@@ -57,8 +57,8 @@ def average_reward_policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Avera
         ``value`` is the bias of the policy, ``iterations`` the number of improvement steps, the last of which
         usually finds nothing better. The error bound is that of `rlsuite.planning.gain_bounds`. The time is that of a
         few sparse linear systems per step: for up to 10 000 or 100 000 states. If a deadline leaves no time for the
-        first of them, the sweeps go on instead, as in `relative_value_iteration`: the gain is then the same in every
-        state, and the bound is what that is worth.
+        first of them, the sweeps continue instead, as in `relative_value_iteration`: the gain is then the same in every
+        state, and the bound allows for that.
 
     Raises
     ------

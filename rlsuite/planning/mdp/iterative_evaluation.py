@@ -163,7 +163,7 @@ class Chain:
     filled : ndarray (S,) bool
         The states with a row: those that act and are not terminal.
     modulus, least_modulus : float
-        gamma times the largest row sum of what goes on, rounded up; gamma times the smallest, rounded down.
+        gamma times the largest row sum of what continues, rounded up; gamma times the smallest, rounded down.
     """
 
     def __init__(self, lookahead: Lookahead, weights: FloatArray) -> None:

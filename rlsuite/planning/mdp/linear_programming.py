@@ -6,8 +6,8 @@ Every V with V >= TV lies above V*, and V* is one of them. So V* is the solution
 
 (P94 (6.9.1)), which HiGHS solves. A solver of linear programs meets its constraints up to a tolerance (1e-7), not to
 the last bit, so the program is solved again for what is left over: with V' = V + d W, where d is the largest |TV - V|,
-the constraints on W are those above with (QV - V)(s, a) / d in place of r(s, a). Each round gains the digits that the
-tolerance is worth (iterative refinement, Gleixner, Steffy & Wolter 2016).
+the constraints on W are those above with (QV - V)(s, a) / d in place of r(s, a). Each round gains as many digits
+as the tolerance has (iterative refinement, Gleixner, Steffy & Wolter 2016).
 
 The variables of the dual program are how often a policy takes each action in each state (P94 section 6.9.1). Let mu(s)
 be the probability to begin in s. The expected discounted number x(s) of times that the policy acts in s obeys
@@ -168,7 +168,7 @@ def occupancy(mdp: MDP, policy: ArrayLike) -> FloatArray:
     ------
     ParameterError
         If `policy` has another shape, is not a distribution in some state, or takes an illegal action; or if gamma is 1
-        and the policy may go on for ever, even if it earns nothing by that. The message names the state. Also if gamma
+        and the policy may never end, even if it earns nothing by that. The message names the state. Also if gamma
         is within 1e-10 of 1, but not 1, and nothing ends.
 
     Examples

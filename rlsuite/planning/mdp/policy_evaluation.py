@@ -45,13 +45,13 @@ def evaluate_policy(mdp: MDP, policy: ArrayLike, *, horizon: int | None = None) 
         Expected discounted return, in the unit of the reward; 0 at states without legal actions. With gamma = 1 and no
         horizon the policy must come to an end with probability 1, or to a set of states that it never leaves and in
         which it earns nothing, from every state that it can be in; states that it is never in and from which it might
-        go on for ever are nan.
+        never end are nan.
 
     Raises
     ------
     ParameterError
         If `policy` has another shape, is not a distribution in some state, or takes an illegal action; or if gamma is
-        1, there is no horizon, and the policy may go on for ever. The message names the state. Also if gamma is within
+        1, there is no horizon, and the policy may never end. The message names the state. Also if gamma is within
         1e-10 of 1, but not 1, and nothing ends.
     ModelError
         If the rewards are so large that values overflow.

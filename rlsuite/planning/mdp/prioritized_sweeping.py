@@ -24,7 +24,7 @@ def prioritized_sweeping(mdp: MDP, *, max_iterations: int = 1_000_000, **limits:
     """Solve a discounted MDP by always backing up the state whose residual |TV - V| is the largest.
 
     A heap holds the states by residual. The backup of a state, with what leads back to itself solved for, makes its own
-    residual 0 and changes those of its predecessors, which are computed anew. It ends when none exceeds what the
+    residual 0 and changes those of its predecessors, which are computed again. It ends when none exceeds what the
     tolerance allows. Few backups are wasted where rewards are rare: only states that recent changes have reached are
     backed up. But a backup costs as many lookaheads as the state has predecessors, and reads memory in no regular
     order: where changes come from everywhere, sweeps are faster.
@@ -83,7 +83,7 @@ def prioritized_sweeping(mdp: MDP, *, max_iterations: int = 1_000_000, **limits:
     with watch:
         while waiting > 0 and watch.goes_on(_bound(lookahead, float(residual[heap[0]]))):
             watch.measure(value, lookahead.largest_value)
-            # Below rounding a residual is noise, and backing it up could go on for ever.
+            # Below rounding a residual is noise, and backing it up could never end.
             floor = 2.0 * lookahead.rounding(value)
             budget = min(chunk, max_iterations * mdp.n_states - backups)
             done, waiting = _back_up(budget, waiting, allowed, max(allowed, floor), *backwards, *tables)

@@ -1,4 +1,4 @@
-"""Total reward without discounting, for models in which it does not pay to go on for ever.
+"""Total reward without discounting, for models in which staying for ever does not pay.
 
 Bertsekas & Tsitsiklis 1991; S&B2 chapters 4 and 6 with gamma = 1; P94 chapter 7.
 """

@@ -6,7 +6,7 @@ finitely many steps, and often few, because different histories lead to the same
 
 The optimal value at the start needs no other beliefs (KLC98 section 3.4, Bellman's equation for beliefs read forwards
 from b_0), so a belief MDP with those as states is enough. For a finite horizon H that is exact. Without a horizon it is
-exact if the beliefs are finitely many; if not, they are expanded for so many steps n that the rest adds little:
+exact if the beliefs are finitely many; if not, they are expanded for n steps, enough that the rest adds little:
 replacing everything after n steps by 0 changes the value by at most gamma^n max |r| / (1 - gamma), in each direction.
 The same holds for the part that a deadline cuts off, with a horizon by the sum of gamma^k max |r| over the steps that
 are left.
@@ -241,8 +241,8 @@ def reachable_beliefs(
     max_beliefs : int
         How many beliefs there may be. They grow up to (A Z)^H in the worst case.
     deadline : float, optional
-        Stop after about this many seconds; beliefs are followed up for the first half of them. What the rest may be
-        worth widens the bounds. With a horizon there is no answer before the last step: if there is no time for it,
+        Stop after about this many seconds; beliefs are followed up for the first half of them. The possible value of
+        the rest widens the bounds. With a horizon there is no answer before the last step: if there is no time for it,
         that is an error.
     **tolerances
         What counts as converged: `tol`, `rtol`; see `Limits`. Without a horizon they decide how far beliefs are

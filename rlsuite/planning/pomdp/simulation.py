@@ -120,10 +120,10 @@ def simulate_beliefs(
     episodes : int
         How many.
     steps : int, optional
-        Most steps of an episode. By default the horizon of the policy, if it has one; else so many that the rest is
-        worth less than 1e-3 of the largest return there could be.
+        Largest number of steps of an episode. By default the horizon of the policy, if it has one; otherwise enough
+        steps that later rewards add less than 1e-3 of the largest possible return.
     seed : int, SeedSequence or Generator, optional
-        Where the chances come from.
+        Source of all randomness.
     keep_beliefs : bool
         Whether the result holds all beliefs.
 
@@ -204,7 +204,7 @@ class _Live:
         self._reward = pomdp.mdp.rows.reward
 
     def step(self, action: IndexArray) -> tuple[IndexArray, FloatArray, IndexArray]:
-        """Take one step in every episode; return states, rewards and observations, and keep those that go on."""
+        """Take one step in every episode; return states, rewards and observations, and keep those that continue."""
         mdp, rows, rng = self.pomdp.mdp, self.pomdp.observation_rows, self.rng
         pair = self.state * mdp.n_actions + action
         illegal = mdp.indptr[pair] == mdp.indptr[pair + 1]

@@ -72,7 +72,7 @@ class BeliefPlan(ABC):
 class BeliefSolution(BeliefPlan):
     """The solution of a POMDP in the form of a plan over finitely many beliefs.
 
-    Its attributes are those of `BeliefPlan`, and:
+    It has the attributes of `BeliefPlan`, and:
 
     Attributes
     ----------
@@ -186,7 +186,7 @@ class VectorSet(NamedTuple):
     actions: IndexArray
     """(n,) int64, the first action of each plan"""
     successors: IndexArray
-    """(n, Z) int64, how each plan goes on after an observation: the number of a vector with one step less to go (in a
+    """(n, Z) int64, how each plan continues after an observation: the number of a vector with one step less to go (in a
     plan without end, of the same set); -1 if the observation is impossible or nothing follows"""
 
     def frozen(self) -> Self:
@@ -261,7 +261,7 @@ def best_at(values: FloatArray, alpha_vectors: FloatArray, beliefs: FloatArray) 
 class AlphaVectorSolution(BeliefPlan):
     """The solution of a POMDP in the form of alpha vectors: it acts in any belief.
 
-    Its attributes are those of `BeliefPlan`, and:
+    It has the attributes of `BeliefPlan`, and:
 
     Attributes
     ----------
@@ -275,7 +275,7 @@ class AlphaVectorSolution(BeliefPlan):
     trace : BoundsTrace
         The bounds over time.
     successors : ndarray (n, Z) int64 or None
-        For a plan without end: the vector of the set with which a plan goes on after each observation, -1 if it is
+        For a plan without end: the vector of the set with which a plan continues after each observation, -1 if it is
         impossible. None if the method does not know.
     stages : tuple of VectorSet
         For a plan with a horizon: ``stages[t]`` are the vectors with t steps to go, t = 0..H. Empty otherwise.
@@ -369,7 +369,7 @@ class AlphaVectorSolution(BeliefPlan):
 class PointBasedSolution(AlphaVectorSolution):
     """A plan of many vectors, most of which are known in a part of the states only, and minus infinity elsewhere.
 
-    Its attributes are those of `AlphaVectorSolution`. Its value is a lower bound in every belief, but the vectors were
+    It has the attributes of `AlphaVectorSolution`. Its value is a lower bound in every belief, but the vectors were
     computed for those that are reached from the start, and are close to the optimum there.
     """
 
@@ -378,7 +378,7 @@ class PointBasedSolution(AlphaVectorSolution):
 class UpperBoundSolution(AlphaVectorSolution):
     """A plan that acts by an upper bound: its vectors, one per action, are above the value of any plan.
 
-    Its attributes are those of `AlphaVectorSolution`, but `value` is an upper bound on the optimum in every belief.
-    ``converged`` tells whether that bound was computed to the tolerance, and not whether the two bounds at the start
+    It has the attributes of `AlphaVectorSolution`, but `value` is an upper bound on the optimum in every belief.
+    ``converged`` says whether that bound was computed to the tolerance, and not whether the two bounds at the start
     are close.
     """

@@ -80,8 +80,8 @@ def endings(lookahead: Lookahead, clock: Clock) -> Endings:
             pass
     if endless:
         raise ModelError(
-            f"gamma=1, and from state {int(np.argmin(steps))} no end can be reached, whatever is done, and no set of "
-            f"states in which staying costs nothing: its total reward is infinite or undefined; {WAYS_OUT}"
+            f"gamma=1, and from state {int(np.argmin(steps))} no end can be reached, and no set of states in which "
+            f"staying costs nothing: its total reward is infinite or undefined; {WAYS_OUT}"
         )
     steps[idle] = -1
     return Endings(idle, steps, _directly(mdp, idle, steps, legal))

@@ -1,21 +1,22 @@
 """End components in which every step is free, each collapsed into one state.
 
 Let F be a *free* component: an end component (`rlsuite.planning.total_reward.end_components`) whose pairs all pay 0 on
-average. In F one may stay for ever, which is worth 0, the limit of the expected sums of rewards (P94 section 7.1). And
-from each of its states one gets to each other with probability 1, for 0. So all its states have the same optimal value,
-that of the best pair (s, a) that does not belong to F, or 0 if all of these are worth less; and the policy that goes to
-s from everywhere in F, and takes a there, has this value.
+average. A policy may stay in F for ever, with the value 0, the limit of the expected sums of rewards (P94 section 7.1).
+From each of its states a policy can reach each other one with probability 1 at no cost. So all its states have the same
+optimal value: that of the best pair (s, a) that does not belong to F, or 0 if all of these have less. The policy that
+goes to s from everywhere in F, and takes a there, has this value.
 
-So the model in which each maximal free component is one state, whose actions are the pairs of its states that do not
-belong to it, and one that ends the episode for 0, has the same optimal values (de Alfaro 1999). No free component is
-left in it: together with those that were collapsed it would have been a larger one before. Hence every policy that
-avoids the end for ever pays for that, as the methods need (`rlsuite.planning.total_reward.endings`); or there is one
-that earns, or whose gains and losses are in balance, and then total rewards are infinite, or have no limit, whether
-there are free components or not.
+So each maximal free component can become one state. Its actions are the pairs of its states that do not belong to the
+component, and one that ends the episode for 0. This model has the same optimal values (de Alfaro 1999). It has no free
+component: together with the collapsed ones, that would have been a larger component before. So every policy that avoids
+the end for ever pays for that, as the methods need (`rlsuite.planning.total_reward.endings`). The only other case is a
+policy that earns for ever, or whose gains and losses balance; then total rewards are infinite or have no limit, with or
+without free components.
 
-The smaller model keeps the numbers of states and actions. Of a free component the states with a pair that does not
-belong to it are kept, in ascending order, as a chain that is entered at its first state. In each of them the first pair
-that stays is replaced by a free step to the next one, in the last one by the end; the other pairs that stay are gone.
+The smaller model keeps the numbers of states and actions. It keeps those states of a free component that have a pair
+outside of it, in ascending order, as a chain that is entered at its first state. In each of them a free step to the
+next state replaces the first pair that stays; in the last one, the end replaces it. The other pairs that stay are
+removed.
 """
 
 from typing import NamedTuple
@@ -130,7 +131,7 @@ def collapsed(
 def _with_chains(
     lookahead: Lookahead, gone: BoolArray, entry: StateArray, chain: IndexArray, begins: BoolArray, onwards: IndexArray
 ) -> Lookahead:
-    """Return the model without the pairs that are gone, with the chains instead."""
+    """Return the model with the chains in place of the removed pairs."""
     mdp = lookahead.mdp
     lengths = np.diff(mdp.indptr)
     kept = ~np.repeat(gone, lengths)

@@ -80,7 +80,7 @@ def reject_free_stay(lookahead: Lookahead, components: EndComponents, clock: Clo
 
 
 def _free_stay(lookahead: Lookahead, components: EndComponents, clock: Clock) -> Stay | None:
-    """Return a way to stay for ever at no cost, or None if there is none; an error if neither could be shown."""
+    """Return a way to stay for ever at no cost, or None if it is proved that there is none; else raise an error."""
     mdp = lookahead.mdp
     paid = components.staying & (lookahead.reward > 0.0)
     doubtful = np.unique(components.of_state[np.flatnonzero(paid) // mdp.n_actions])
@@ -181,7 +181,7 @@ def _stop_or_stay(
 ) -> float:
     """Back up, in place, the value of staying with r + eta or stopping for 0; return the largest change.
 
-    The best action is noted in `action`, -1 for stopping.
+    The best action is stored in `action`, -1 for stopping.
     """
     change = 0.0
     for k in range(members.size):

@@ -1,6 +1,6 @@
 """Two ways to improve a policy at gamma = 1: linear systems, and sweeps in place.
 
-Both begin with a proper policy, one that surely comes to an end, and both can tell how many steps a policy takes.
+Both begin with a proper policy, one that surely ends, and both can count the steps that a policy takes.
 """
 
 import copy
@@ -48,16 +48,16 @@ class Engine(Protocol):
         ...
 
     def raised(self, extra: float, value: FloatArray) -> Self:
-        """Return an engine for rewards r + extra that goes on from `value` with the present policy."""
+        """Return an engine for rewards r + extra that continues from `value` with the present policy."""
         ...
 
 
 def prepared(lookahead: Lookahead, idle: BoolArray) -> Lookahead:
     """Return the model with idle states terminal, and without actions on which the methods would fail.
 
-    The engines solve for what leads back to a state, dividing by the probability of leaving it. For an action that
-    surely stays this is 0, and its worth minus infinity, which is right. But if rounding has made it something else,
-    its sign is a matter of chance. Such an action is made minus infinity beforehand.
+    The engines divide by the probability of leaving a state. For an action that never leaves, this probability is 0 and
+    the value of the action is minus infinity, as it should be. But rounding can turn the 0 into a small number of
+    either sign. So the value of such an action is set to minus infinity before.
     """
     model = _copied(lookahead)
     model.terminal = lookahead.terminal | idle

@@ -22,7 +22,7 @@ exceed the least constant u >= 0 with
 
 U = u satisfies the inequality above, because the probabilities of a row add up to 1. Nothing is rounded there that
 could add up, so long as they do, up to rounding; else there is no such constant. That every policy gets the same as
-long as it comes to the end, and that the best get there surely, are the usual reasons for so many equal actions.
+long as it comes to the end, and that the best get there surely, are the usual reasons for many equal actions.
 """
 
 from typing import NamedTuple
@@ -107,7 +107,7 @@ def _steps(engine: Engine, policy: IndexArray) -> tuple[FloatArray, float]:
     model = engine.model
     try:
         steps = engine.expected_steps(policy)
-    except (np.linalg.LinAlgError, RuntimeError):  # singular: the policy may go on for ever
+    except (np.linalg.LinAlgError, RuntimeError):  # singular: the policy may never end
         return np.zeros(model.n_states), 0.0
     if not np.isfinite(steps).all() or steps.min(initial=0.0) < 0.0:
         return steps, 0.0

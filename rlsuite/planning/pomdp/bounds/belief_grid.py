@@ -119,7 +119,7 @@ SHORTEST = 1e-3
 class GridSolution(BeliefPlan):
     """The solution of `belief_grid`: values at the points of a grid, and between them.
 
-    Its attributes are those of `BeliefPlan`, and:
+    It has the attributes of `BeliefPlan`, and:
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class GridSolution(BeliefPlan):
         Parameters
         ----------
         belief : array_like (S,)
-            Any distribution over the states that an episode can be in while it goes on.
+            Any distribution over the states that an episode can be in while it continues.
         steps_left : int, optional
             For a plan with a horizon: how many steps are still to come; all of them by default. To be left out if the
             plan has no horizon.

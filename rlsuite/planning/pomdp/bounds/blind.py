@@ -30,7 +30,7 @@ def blind(pomdp: POMDP, **limits: Unpack[TimeLimits]) -> AlphaVectorSolution:
     Returns
     -------
     AlphaVectorSolution
-        ``upper_bound`` is that of `qmdp`. ``converged`` tells whether the vectors are known to the tolerance, and
+        ``upper_bound`` is that of `qmdp`. ``converged`` says whether the vectors are known to the tolerance, and
         not whether the two bounds are close. ``iterations`` is the number of vectors.
 
     Raises

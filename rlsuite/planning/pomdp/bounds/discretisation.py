@@ -186,7 +186,7 @@ def discretised(
     max_beliefs: int = 100_000,
     deadline: float | None = None,
 ) -> GridMDP:
-    """Return the belief MDP on a regular grid, over all states that an episode can be in while it goes on.
+    """Return the belief MDP on a regular grid, over all states that an episode can be in while it continues.
 
     Parameters
     ----------

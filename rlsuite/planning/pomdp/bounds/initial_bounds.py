@@ -176,11 +176,11 @@ def blind_plans(
     watch : Watch
         Told when to stop; what is returned is a lower bound in any case.
     tol : float
-        Largest error of their values that is worth working on.
+        Error of their values below which work stops.
     share : float
         Part of the time left that this may take.
     initial : ndarray (n, S) float64, optional
-        The vectors of an earlier call that was cut short: sweeps go on from them.
+        The vectors of an earlier call that was cut short: sweeps continue from them.
     """
     legal = model.pomdp.mdp.legal
     acting = cast("BoolArray", legal.any(axis=1))

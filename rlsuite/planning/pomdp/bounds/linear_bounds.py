@@ -29,7 +29,7 @@ MOST_SWEEPS = 10_000_000
 """The same, where it does not begin near the optimum with observed states."""
 
 CLOSE = 1e-4
-"""Distance from it, in times of the largest value, at which more sweeps are not worth doing."""
+"""Distance from it, in times of the largest value, at which the sweeps stop."""
 
 
 class Bounds(NamedTuple):

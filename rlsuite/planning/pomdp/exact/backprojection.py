@@ -5,8 +5,8 @@ For a vector w of plans that begin in the next step, action a and observation z,
     g(s) = gamma sum_s' c(s' | s, a) O[a, s', z] w(s')
 
 is what w adds to the value of the state s, where c leaves out transitions that end the episode. A plan that begins
-with a and goes on with w_z after z is worth r(s, a) + sum_z g_z(s). The best of all such plans is what every exact
-method looks for; they differ in how they go through the sums.
+with a and continues with w_z after z has the value r(s, a) + sum_z g_z(s). Every exact method looks for the best of
+these plans; the methods differ in the order in which they form the sums.
 
 In plain NumPy: `rlsuite.reference.pomdp.backprojection`.
 """
@@ -39,7 +39,7 @@ class Projection:
     step : list of A csr_array (S, S) float64
         gamma c(s' | s, a).
     moves : list of A dicts of int to csr_array (S, S) float64
-        gamma c(s' | s, a) O[a, s', z], for each observation z that can follow the action while the episode goes on.
+        gamma c(s' | s, a) O[a, s', z], for each observation z that can follow the action while the episode continues.
     """
 
     def __init__(self, pomdp: POMDP) -> None:
@@ -85,7 +85,7 @@ class Projection:
         return best, actions
 
     def informed(self, vectors: FloatArray) -> FloatArray:
-        """Return the fast informed bound one step back: (A, S), above all plans that go on with some of `vectors`.
+        """Return the fast informed bound one step back: (A, S), above all plans that continue with some of `vectors`.
 
         After each observation and in each state apart, the best of the vectors counts (Hauskrecht 2000, section 4.3).
         """

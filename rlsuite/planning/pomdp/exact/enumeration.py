@@ -31,7 +31,7 @@ def enumeration(
     """Solve a POMDP exactly, by value iteration over alpha vectors that enumerates all plans of each stage.
 
     The oldest of the exact methods and the easiest to see through: n vectors, an action and Z observations make n^Z
-    plans, all of which are formed, before one linear program for each tells whether it matters. A second opinion for
+    plans, all of which are formed, before one linear program for each decides whether it matters. A second opinion for
     small models; `incremental_pruning` finds the same vectors, and is faster.
 
     Parameters

@@ -11,7 +11,7 @@ graph no longer changes, that value is the optimum (Hansen 1998).
 The upper bound begins as the fast informed bound. While the gap is wide, selections may lose a small part of it.
 
 A finite-state controller is a graph of actions, with an edge for each observation. In node i and hidden state s it
-earns r(s, a_i) and goes on, after observation z, in node i_z:
+earns r(s, a_i) and continues, after observation z, in node i_z:
 
     x_i(s) = r(s, a_i) + gamma sum_s' c(s' | s, a_i) sum_z O[a_i, s', z] x_{i_z}(s')
 

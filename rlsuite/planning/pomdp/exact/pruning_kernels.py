@@ -31,7 +31,7 @@ PURGE, FIND, MEASURE = 0, 1, 2
 TOLERANCE = 1e-13
 """Of probabilities, and of values relative to their scale."""
 REFRESH = 64
-"""Pivots after which the inverse is computed anew."""
+"""Pivots after which the inverse is computed again."""
 
 DOMINATED, MATTERS, UNDECIDED, LATER = 0, 1, 2, 3
 """How the program of a pair ended."""
@@ -267,7 +267,7 @@ def prune(
             elif pivoted and work > work_limit:
                 outcome = LATER
                 break
-            if refresh:  # doubtful, or after many updates: compute the inverse anew
+            if refresh:  # doubtful, or after many updates: compute the inverse again
                 fresh, optimal = True, False
                 size[1] += 1
                 work += 2.0 * size[0] ** 3

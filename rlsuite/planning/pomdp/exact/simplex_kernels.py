@@ -22,7 +22,7 @@ PIVOT = 1e-9
 TIE = 1e-14
 """Steps that differ by no more than this count as equally long."""
 ALIKE = 1e-13
-"""Differences that do not count where the simplex method chooses: the first of equals goes on, on every processor."""
+"""Differences that do not count where the simplex method chooses: the first of equals continues, on every processor."""
 
 
 class Basis(NamedTuple):
@@ -117,7 +117,7 @@ def locate(basis: Basis, retained: FloatArray) -> None:
 
 @compiled(in_place=True)
 def invert(basis: Basis, retained: FloatArray) -> bool:
-    """Compute the inverse anew, by elimination with row pivots; False if the core is singular."""
+    """Compute the inverse again, by elimination with row pivots; False if the core is singular."""
     n, table, inverse = basis.size[0] + 1, basis.table, basis.inverse
     # the core: row 0 says that the weights add up to 1, column 0 is theta's
     for r in range(n):

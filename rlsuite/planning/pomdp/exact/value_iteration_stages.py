@@ -1,4 +1,4 @@
-"""Value iteration over sets of alpha vectors, stage by stage: V_{t+1} is the best of all plans that go on with V_t.
+"""Value iteration over sets of alpha vectors, stage by stage: V_{t+1} is the best of all plans that continue with V_t.
 
 A method is a way to find, for one action, the sums of one vector per observation that matter (`CrossSum`). The rest is
 the same for all of them: the vectors of all actions are put together and reduced once more, and the bounds count what
@@ -24,7 +24,7 @@ class Sums(NamedTuple):
     numbers: list[IndexArray]
     """for each observation, (n,) int64: the vector in each sum"""
     points: FloatArray
-    """(p, S) float64, beliefs worth looking at"""
+    """(p, S) float64, beliefs to look at"""
     loss: float
     """the largest amount by which a vector that was left out can exceed them"""
 
@@ -59,7 +59,7 @@ def next_stage(
     projection : Projection
         The model, prepared.
     vectors : ndarray (n, S) float64
-        The plans to go on with.
+        The plans to continue with.
     points : ndarray (p, S) float64
         Beliefs to look at first.
     cross_sum : CrossSum

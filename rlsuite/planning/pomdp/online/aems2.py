@@ -67,7 +67,7 @@ def aems2(
     preparation : float, optional
         Seconds for the bounds at the leaves, once, before the first decision; by default 10 if there is a deadline, and
         as many as are needed if not. They are not a part of the `deadline`. If they are too few, each of the following
-        decisions goes on with the bounds for a quarter of its time, until the plan's ``prepared`` is true.
+        decisions continues with the bounds for a quarter of its time, until the plan's ``prepared`` is true.
     progress : bool, optional
         Whether to show a progress bar on stderr, in the search from the start.
     **tolerances

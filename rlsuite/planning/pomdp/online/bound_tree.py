@@ -167,7 +167,7 @@ def _followed(tree: BoundTree, model: BeliefModel, node: int, a: int, pair: int,
     """Make the children of a node for an action; return whether there was room."""
     reward = 0.0
     n_touched, n_symbols, n_entries = 0, 0, 0
-    # The prediction: probability of each next state while the episode goes on, and the list of those above 0, so that
+    # The prediction: probability of each next state while the episode continues, and the list of those above 0, so that
     # only they are touched and cleared. Products that underflow to 0 are left out, here and below.
     for e in range(tree.first[node], tree.first[node] + tree.size[node]):
         row, w = int(tree.state[e]) * model.n_actions + a, tree.weight[e]

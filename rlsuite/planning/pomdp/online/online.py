@@ -155,7 +155,7 @@ class Planner(Protocol):
 class OnlinePlan(BeliefPlan):
     """The solution of an online planner: it acts in any belief, and searches when an action is needed.
 
-    Its attributes are those of `BeliefPlan`; the bounds are those of the value at the start belief. And:
+    It has the attributes of `BeliefPlan`; the bounds are those of the value at the start belief. And:
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class OnlinePlan(BeliefPlan):
     >>> plan.act([0.5, 0.5, 0]), plan.act([0, 1, 0])
     (0, 2)
 
-    Through an episode, a search goes on where the last one has been:
+    Through an episode, a search continues where the last one has been:
 
     >>> episode = plan.episode()
     >>> action = episode.act()

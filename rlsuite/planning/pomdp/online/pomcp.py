@@ -75,13 +75,13 @@ def pomcp(
         paper, which is slower and as a rule worse; or values of the states of your own. By default "informed", and
         with a horizon, when only that will do, "random".
     max_nodes : int
-        Largest number of histories kept; when it is reached, the simulations go on and the tree stays as it is.
+        Largest number of histories kept; when it is reached, the simulations continue and the tree stays as it is.
     seed : int or numpy.random.Generator, optional
         Where random numbers come from.
     preparation : float, optional
         Seconds for the bounds at the leaves, once, before the first decision; by default 10 if there is a deadline, and
         as many as are needed if not. They are not a part of the `deadline`. If they are too few, each of the following
-        decisions goes on with the bounds for a quarter of its time, until the plan's ``prepared`` is true. Not with a
+        decisions continues with the bounds for a quarter of its time, until the plan's ``prepared`` is true. Not with a
         horizon, whose bounds need all of their steps.
     progress : bool, optional
         Whether to show a progress bar on stderr, in the search from the start.

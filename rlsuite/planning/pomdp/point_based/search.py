@@ -162,7 +162,7 @@ class Search:
     def update(self, nodes: IndexArray, work: int) -> bool:
         """Update some beliefs, in turn, looking at all actions; return whether it reached the last one.
 
-        Called again with the same beliefs, it goes on where it stopped. Errors as in `trial`.
+        Called again with the same beliefs, it continues where it stopped. Errors as in `trial`.
         """
         now = self.pools.control[0]
         now.all_actions = 1
@@ -207,7 +207,7 @@ class Search:
 
 
 EPISODE = 200
-"""Steps after which a random walk begins anew."""
+"""Steps after which a random walk begins again."""
 
 PATIENCE = 1000
 """Steps without a new belief after which the walk ends: there may be fewer beliefs than requested."""

@@ -1,7 +1,7 @@
 """The compiled point-based search: trials through the most promising and least certain beliefs, and updates on the way.
 
 Below, n is a belief b, k its region, and c a child: a belief that may follow an action. An *update* bounds the value of
-a belief anew by one backup (HSVI2: Smith and Simmons 2005; SARSOP: Kurniawati, Hsu and Lee 2008),
+a belief again by one backup (HSVI2: Smith and Simmons 2005; SARSOP: Kurniawati, Hsu and Lee 2008),
 
     upper(b) <- max_a rho(b, a) + gamma sum_z Pr(z | b, a) upper(c),
 

@@ -178,7 +178,7 @@ class Control:
     turn_shallow: float
     """and for those between"""
     least_change: float
-    """the least change of an upper bound that is worth a point"""
+    """the least change of an upper bound for which a point is added"""
     least_share: float
     """the same in parts of the gap at the start"""
     wanted_gap: float
