@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from rlsuite.inference.model_selection import choose_n_states as choose_n_states
     from rlsuite.inference.model_selection import random_hmm as random_hmm
     from rlsuite.inference.particle_filter import ParticleFilter as ParticleFilter
+    from rlsuite.inference.recognition import StateScores as StateScores
+    from rlsuite.inference.recognition import state_scores as state_scores
     from rlsuite.inference.smoothing import Block as Block
     from rlsuite.inference.smoothing import smooth as smooth
     from rlsuite.inference.smoothing import smooth_in_blocks as smooth_in_blocks
