@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from rlsuite.inference.smoothing import smooth as smooth
     from rlsuite.inference.smoothing import smooth_in_blocks as smooth_in_blocks
     from rlsuite.inference.smoothing import smooth_with_lag as smooth_with_lag
+    from rlsuite.inference.uncertainty import entropy as entropy
+    from rlsuite.inference.uncertainty import information as information
     from rlsuite.inference.viterbi import decode as decode
     from rlsuite.inference.viterbi import path_log_probability as path_log_probability
 else:
