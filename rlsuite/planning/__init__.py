@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from rlsuite.core.public_names import loaded_on_first_use as _loaded_on_first_use
 
 if TYPE_CHECKING:
+    from rlsuite.planning.agreement import QAgreement as QAgreement
+    from rlsuite.planning.agreement import q_agreement as q_agreement
     from rlsuite.planning.average_reward import AverageRewardSolution as AverageRewardSolution
     from rlsuite.planning.limits import Limits as Limits
     from rlsuite.planning.long_run import gain_and_bias as gain_and_bias
