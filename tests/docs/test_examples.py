@@ -25,6 +25,10 @@ SHORT = {1, 4, 64}
 WITHOUT_RUNS = {2, 4, 8, 23, 24, 62, 63, 64, 65, 66, 67}
 """Numbers of the examples that draw solutions, single episodes, or what one run has learned, and no mean."""
 
+NOTES = sorted((Path(__file__).parents[2] / "examples" / "notes").glob("*.py"))
+"""The lecture notes' figures and algorithms; each asserts the numbers it draws."""
+SHORT_NOTES = {"alg_2_1_id3", "fig_9_03_obstacle_grid"}
+
 
 def number_of(example: Path) -> int:
     return int(example.stem[:2])
@@ -90,6 +94,17 @@ def assert_shows_something(path: Path) -> None:
         assert len(image.convert("RGB").getcolors(2**24)) > 50
 
 
+def run_example(example: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run an example as a script, and return what it saves: a figure or its axes."""
+    monkeypatch.setattr(sys, "argv", [str(example)])
+    saved: list[Any] = []
+    save = plotting.save
+    monkeypatch.setattr(plotting, "save", lambda figure, path: saved.append(figure) or save(figure, path))
+    runpy.run_path(str(example), run_name="__main__")
+    (figure,) = saved
+    return figure
+
+
 # In this process, because most of what a new one does is to import the same libraries again.
 @pytest.mark.parametrize(
     "example",
@@ -108,15 +123,11 @@ def test_example_draws_one_figure(
     if "dqn" in example.stem:
         pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", [str(example)])
-    saved: list[Figure] = []
-    save = plotting.save
-    monkeypatch.setattr(plotting, "save", lambda figure, path: saved.append(figure) or save(figure, path))
     with contact_sheet.even_clock() if example.stem[:2] in contact_sheet.TIMED else nullcontext():
-        runpy.run_path(str(example), run_name="__main__")
-    assert_in_the_style(saved[0].get_figure(root=True))
+        figure = run_example(example, monkeypatch).get_figure(root=True)
+    assert_in_the_style(figure)
     if number_of(example) not in WITHOUT_RUNS:
-        assert_says_of_what(saved[0].get_figure(root=True))
+        assert_says_of_what(figure)
     assert [path.name for path in tmp_path.iterdir()] == [f"{example.stem}.png"]
     assert_shows_something(tmp_path / f"{example.stem}.png")
     assert_as_on_the_sheet(contact_sheet, example, tmp_path / f"{example.stem}.png")
@@ -156,6 +167,21 @@ def test_a_change_of_a_figure_is_seen(
             assert_as_on_the_sheet(contact_sheet, example, path)
 
 
+@pytest.mark.parametrize(
+    "example",
+    [
+        pytest.param(example, id=example.stem, marks=[] if example.stem in SHORT_NOTES else [pytest.mark.slow])
+        for example in NOTES
+    ],
+)
+def test_example_of_the_notes_draws_one_figure(example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    saved = run_example(example, monkeypatch)
+    assert_in_the_style(saved.get_figure(root=True))
+    assert [path.name for path in tmp_path.iterdir()] == [f"{example.stem}.png"]
+    assert_shows_something(tmp_path / f"{example.stem}.png")
+
+
 @pytest.mark.slow
 def test_example_writes_where_it_is_told(tmp_path: Path) -> None:
     figure = tmp_path / "figure.svg"
@@ -174,3 +200,13 @@ def test_examples_are_short_and_numbered() -> None:
     for example in EXAMPLES:
         code = [line for line in example.read_text(encoding="utf-8").splitlines() if line.strip()]
         assert len(code) <= 40, example.name
+
+
+def test_examples_of_the_notes_are_shorter_and_assert_their_numbers() -> None:
+    assert all(re.fullmatch(r"(fig|alg|sec)_\d_\w+", example.stem) for example in NOTES)
+    assert {example.stem for example in NOTES} >= SHORT_NOTES
+    for example in NOTES:
+        code = example.read_text(encoding="utf-8")
+        assert sum(bool(line.strip()) for line in code.splitlines()) < 40, example.name
+        assert "\nassert " in code or "    assert " in code, example.name
+        assert f"``python examples/notes/{example.name} [figure.png]``" in code

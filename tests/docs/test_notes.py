@@ -52,6 +52,11 @@ def test_every_row_has_something_that_does_it_and_an_example(section: str) -> No
         assert "](../examples/" in row[-1], row
 
 
+def test_every_example_of_the_notes_is_named(root: Path) -> None:
+    named_here = set(re.findall(r"\(\.\./examples/notes/(\w+\.py)\)", PAGE))
+    assert named_here == {path.name for path in (root / "examples" / "notes").glob("*.py")}
+
+
 def test_the_tests_that_hold_a_correction_exist(root: Path) -> None:
     corrections = rows("Misprints")
     assert len(corrections) == 38
