@@ -6,7 +6,7 @@ a reward changes two or four numbers per arm, and the posterior stays in its fam
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,30 @@ LEAST = 1e-6
 """Least parameter of a Beta distribution: with two that are much smaller, and with negative ones, a draw never ends."""
 
 Draw = Compiled[[Any, int, int, np.random.Generator], float]
+
+
+class Posterior(Protocol):
+    """A distribution of SciPy with fixed parameters, over arrays (n_states, n_arms): the methods in use here."""
+
+    def mean(self) -> NDArray[np.float64]:
+        """Return the means."""
+        ...
+
+    def var(self) -> NDArray[np.float64]:
+        """Return the variances."""
+        ...
+
+    def interval(self, confidence: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends of the intervals with this probability, half of the rest on either side."""
+        ...
+
+    def ppf(self, q: float) -> NDArray[np.float64]:
+        """Return the quantiles of one probability."""
+        ...
+
+    def pdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the densities."""
+        ...
 
 
 @compiled(in_place=True)
@@ -42,6 +66,32 @@ def _largest_draw(memory: ActionValues, state: int, first: float, second: float,
 @dataclass(eq=False, kw_only=True)
 class ThompsonSampling(Bandit):
     """Base of the Thompson samplers: `tables` returns a NamedTuple with the field ``draw``."""
+
+    @property
+    def posterior_(self) -> Posterior:
+        """What is known of the mean of every arm: a distribution of SciPy over arrays (n_states, n_arms).
+
+        Its `mean`, `std`, `interval`, `cdf`, `pdf` and `rvs` are those of all arms at once. SciPy is imported when
+        it is first asked for.
+
+        Raises
+        ------
+        NotLearned
+            Before the first `learn`.
+
+        Examples
+        --------
+        Four heads in seven throws (lecture notes, general 8.1.1):
+
+        >>> import rlsuite as rl
+        >>> from rlsuite_envs.bandits import bandit
+        >>> agent = rl.ThompsonBernoulli().learn(bandit([0.5], kind="bernoulli").to_env(), steps=7, seed=1)
+        >>> agent.alpha_[:], agent.beta_[:] = 1 + 4, 1 + 3
+        >>> low, high = agent.posterior_.interval(0.95)
+        >>> print(f"{agent.posterior_.mean()[0, 0]:.3f} [{low[0, 0]:.3f}, {high[0, 0]:.3f}]")
+        0.556 [0.245, 0.843]
+        """
+        raise NotImplementedError
 
     def rule(self) -> ExplorationRule:
         """The arm with the largest draw."""
@@ -98,6 +148,8 @@ class ThompsonBernoulli(ThompsonSampling):
         Posterior mean of each arm.
     alpha_, beta_ : ndarray of float64, shape (n_states, n_arms)
         The posterior: Beta(alpha, beta).
+    posterior_ : scipy.stats.beta
+        The same as a distribution, with `mean`, `interval` and `cdf` of shape (n_states, n_arms).
 
     Raises
     ------
@@ -133,6 +185,13 @@ class ThompsonBernoulli(ThompsonSampling):
         """Make the prior of every arm."""
         shape = (n_states, n_actions)
         return BetaTables(_beta_draw, np.full(shape, self.alpha), np.full(shape, self.beta))
+
+    @property
+    def posterior_(self) -> Posterior:
+        """Beta(alpha, beta) of every arm."""
+        from scipy import stats
+
+        return cast("Posterior", stats.beta(self.alpha_, self.beta_))
 
 
 class NormalTables(NamedTuple):
@@ -184,6 +243,8 @@ class ThompsonNormal(ThompsonSampling):
         Posterior mean of each arm.
     precision_ : ndarray of float64, shape (n_states, n_arms)
         Posterior precision (one over the variance) of the mean of each arm.
+    posterior_ : scipy.stats.norm
+        The same as a distribution, with `mean`, `interval` and `cdf` of shape (n_states, n_arms).
 
     Raises
     ------
@@ -212,3 +273,10 @@ class ThompsonNormal(ThompsonSampling):
     def tables(self, n_states: int, n_actions: int) -> NormalTables:
         """Make the prior of every arm."""
         return NormalTables(_normal_draw, np.full((n_states, n_actions), self.prior_std**-2), self.std**2)
+
+    @property
+    def posterior_(self) -> Posterior:
+        """The normal distribution of the mean of every arm."""
+        from scipy import stats
+
+        return cast("Posterior", stats.norm(self.q_, self.precision_**-0.5))

@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.bandits.bandit import positive
-from rlsuite.agents.bandits.thompson import Draw, ThompsonSampling
+from rlsuite.agents.bandits.thompson import Draw, Posterior, ThompsonSampling
 from rlsuite.agents.exploration import NO_ACTION, choose
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.core.compilation import compiled
@@ -73,6 +73,8 @@ class ThompsonNormalGamma(ThompsonSampling):
         Posterior mean of each arm.
     kappa_, alpha_, beta_ : ndarray of float64, shape (n_states, n_arms)
         The posterior's other parameters.
+    posterior_ : scipy.stats.t
+        The distribution of the mean of each arm, with `mean`, `interval` and `cdf` of shape (n_states, n_arms).
 
     Raises
     ------
@@ -104,3 +106,11 @@ class ThompsonNormalGamma(ThompsonSampling):
         """Make the prior of every arm."""
         kappa, alpha, beta = (np.full((n_states, n_actions), prior) for prior in (self.kappa, self.alpha, self.beta))
         return NormalGammaTables(_draw, kappa, alpha, beta)
+
+    @property
+    def posterior_(self) -> Posterior:
+        """Student's distribution of the mean of every arm, its precision averaged out (Murphy 2007, section 3)."""
+        from scipy import stats
+
+        scale = np.sqrt(self.beta_ / (self.alpha_ * self.kappa_))
+        return cast("Posterior", stats.t(2.0 * self.alpha_, self.q_, scale))

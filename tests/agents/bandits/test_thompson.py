@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rlsuite as rl
-from rlsuite.errors import FileError, RewardWarning
+from rlsuite.errors import FileError, NotLearned, RewardWarning
 from rlsuite_envs.bandits import bandit
 
 STATES, ARMS, STEPS, SEED = 3, 4, 400, 5
@@ -68,3 +68,18 @@ def test_a_file_of_parameters_that_no_draw_could_use_is_refused(least, tmp_path)
     np.savez(path, **content)
     with pytest.raises(FileError, match=r"learned\.alpha holds .* less than 1e-06"):
         rl.load(path)
+
+
+def test_posteriors_are_distributions():
+    """Means and variances in closed form, and seven throws of the notes: Beta(1 + 4, 1 + 3)."""
+    coin = rl.ThompsonBernoulli().learn(bandit([0.5], kind="bernoulli").to_env(), steps=7, seed=1)
+    coin.alpha_[:], coin.beta_[:] = 5.0, 4.0
+    assert coin.posterior_.mean().tolist() == [[pytest.approx(5 / 9)]]
+    assert coin.posterior_.var()[0, 0] == pytest.approx(5 * 4 / (9**2 * 10))
+    normal = rl.ThompsonNormal(prior_std=2.0).learn(bandit([0.0, 1.0]).to_env(), steps=50, seed=1)
+    low, high = normal.posterior_.interval(0.95)
+    np.testing.assert_allclose(
+        [low, high], normal.q_ + np.array([-1.959964, 1.959964])[:, None, None] / np.sqrt(normal.precision_), atol=1e-6
+    )
+    with pytest.raises(NotLearned):
+        _ = rl.ThompsonNormal().posterior_

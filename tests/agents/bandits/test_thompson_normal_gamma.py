@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 import rlsuite as rl
+from rlsuite_envs.bandits import bandit
 
 STATES, ARMS, STEPS, SEED = 3, 4, 400, 5
 
@@ -33,3 +34,15 @@ def test_thompson_normal_gamma(live):
     beliefs = np.array([[posterior(state, arm) for arm in range(ARMS)] for state in range(STATES)])
     for name, column in (("q_", 0), ("kappa_", 1), ("alpha_", 2), ("beta_", 3)):
         np.testing.assert_allclose(getattr(agent, name), beliefs[:, :, column], rtol=1e-12)
+
+
+def test_the_posterior_is_where_its_draws_are():
+    """Student's t with 2 alpha degrees of freedom, against draws of precision and mean."""
+    agent = rl.ThompsonNormalGamma(alpha=2.0).learn(bandit([0.0, 3.0], std=0.5).to_env(), steps=20, seed=1)
+    rng = np.random.default_rng(4)
+    shape = (100_000, *agent.q_.shape)
+    tau = rng.gamma(agent.alpha_, 1.0 / agent.beta_, shape)
+    drawn = rng.normal(agent.q_, 1.0 / np.sqrt(agent.kappa_ * tau))
+    for share in (0.1, 0.5, 0.9):
+        below = (drawn < agent.posterior_.ppf(share)).mean(axis=0)
+        np.testing.assert_allclose(below, share, atol=5 * np.sqrt(share * (1 - share) / len(drawn)))
