@@ -65,7 +65,7 @@ def build_agent(plain: Mapping[str, Any], find: Find = named_class) -> Agent:
 def load(path: str | PathLike[str]) -> Agent:
     """Read an agent that was written by its ``save``.
 
-    Without a seed, `learn` goes on with the run that was saved, as if it had never stopped; with one, a new run begins
+    Without a seed, `learn` continues the saved run, as if it had never stopped; with one, a new run begins
     with what was learned.
 
     Raises

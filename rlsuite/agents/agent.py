@@ -74,7 +74,7 @@ class Agent(Described):
     seed_ : int
         The seed that was used, given or drawn.
     steps_ : int
-        Steps of the present run so far; of the run that goes on, if the agent was loaded from a file.
+        Steps of the present run so far; of the continued run, if the agent was loaded from a file.
     """
 
     described_as = "agent"
@@ -109,7 +109,7 @@ class Agent(Described):
         rule_parameters.check(self)
         self._run: Run | None = None
         self._before: Before | None = None
-        self._loaded: KeptRun | None = None  # the run of the file that the agent was read from, until it goes on
+        self._loaded: KeptRun | None = None  # the run of the file that the agent was read from, until it continues
         self._learning = False
         self._asked_for: str | Env | None = None
         self._memory: Own = None
@@ -156,9 +156,9 @@ class Agent(Described):
     ) -> Self:
         """Learn from an environment, and return self.
 
-        Called again without a seed on the same environment, it goes on where it stopped, mid-episode: two halves give
-        the bytes of the whole, also if the agent was saved and loaded in between, in whatever process and loop. With a
-        seed, or on another environment of the same size, a new run begins with what is already learned.
+        Called again without a seed on the same environment, it continues in mid-episode: a run in two parts gives the
+        same bytes as one, also across `save`, processes and loops. With a seed, or on another environment of the same
+        size, a new run begins with what is already learned.
 
         Parameters
         ----------
@@ -218,8 +218,8 @@ class Agent(Described):
         Warns
         -----
         NewRunWarning
-            If the run of the file from which the agent was loaded cannot go on, so that a new one begins; or if the
-            present one cannot be saved in `save_to`.
+            If the run in the file of a loaded agent cannot continue, so that a new one begins; or if `save_to` cannot
+            save the present run.
         """
         budget = Budget.of(steps, episodes, evaluate_every, record_every, tabulate)
         keeping = self._keeping(save_to, save_every)
@@ -470,7 +470,7 @@ class Agent(Described):
 
     @property
     def steps_(self) -> int:
-        """Steps of the present run so far; of the run that goes on, if the agent was loaded from a file."""
+        """Steps of the present run so far; of the continued run, if the agent was loaded from a file."""
         if self._run is not None:
             return int(self._run.learner.run_state.position[ALL_STEPS])
         return 0 if self._loaded is None else self._loaded.steps
@@ -498,7 +498,7 @@ class Agent(Described):
         return {**self.__dict__, "_run": None, "_before": None, "_asked_for": None, "_loaded": None, "_learning": False}
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the agent and its run to an .npz file; `rlsuite.load` reads it, and `learn` without a seed goes on.
+        """Write the agent and its run to an .npz file; `rlsuite.load` reads it, and `learn` without a seed continues.
 
         To know what its state is, an environment that has neither a table nor compiled dynamics nor ``get_state()`` is
         asked for a table, once a run, for at most five seconds.

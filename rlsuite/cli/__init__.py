@@ -24,23 +24,23 @@ COMMANDS = (demo, listing, training, experiments, checking, solving, filtering)
 
 INSTEAD = {
     "list": "'rlsuite envs' lists the environments, 'rlsuite agents' the agents",
-    "compare": "agents are compared by an experiment file: rlsuite run FILE.toml (docs/experiments.md)",
+    "compare": "write an experiment file to compare agents: rlsuite run FILE.toml (docs/experiments.md)",
     "sweep": "list the agents with their parameters in an experiment file: rlsuite run FILE.toml (docs/experiments.md)",
     "tune": "list the agents with their parameters in an experiment file: rlsuite run FILE.toml (docs/experiments.md)",
     "learn": "rlsuite train AGENT ENV",
     "fit": "rlsuite train AGENT ENV",
     "plan": "rlsuite solve ENV",
-    "test": "'rlsuite check ENV' checks an environment; of an agent, rlsuite.testing.check_agent(agent) in Python",
+    "test": "'rlsuite check ENV' checks an environment, rlsuite.testing.check_agent(agent) in Python an agent",
     "render": "rlsuite train AGENT ENV --gif FILE.gif",
-    "evaluate": "rlsuite train AGENT ENV prints the value of the learned greedy policy; --evaluate-every N in between",
+    "evaluate": "rlsuite train AGENT ENV evaluates the learned greedy policy; --evaluate-every N does so while it learns",
     "help": "rlsuite --help, and rlsuite COMMAND --help",
 }
 """Commands that other programs have, and what to type here."""
 
 FLAGS_INSTEAD = {
-    "--map": "keywords of the environment are written --env map=...",
-    "--value-map": "'rlsuite solve ENV --plot FILE.png' draws the optimal values; of an agent that --save has saved, "
-    "rlsuite.plotting.value_map(env, q=rlsuite.load(FILE).q_) in Python does",
+    "--map": "write keywords of the environment as --env map=...",
+    "--value-map": "'rlsuite solve ENV --plot FILE.png' draws the optimal values; for those of a saved agent, "
+    "call rlsuite.plotting.value_map(env, q=rlsuite.load(FILE).q_) in Python",
     "--render": "--gif FILE.gif draws an episode of the learned greedy policy",
     "--parallel": "--workers N",
 }
@@ -132,7 +132,7 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     for module in COMMANDS:
         module.add(commands)
     for one in (parser, *commands.choices.values()):  # for the help; `main` looks for it, wherever it stands
-        one.add_argument(DEBUG, action="store_true", help="print the traceback of an error, too")
+        one.add_argument(DEBUG, action="store_true", help="also print the traceback of an error")
     return parser, commands.choices
 
 

@@ -54,7 +54,7 @@ def add(commands: Commands) -> None:
     plot = commands.add_parser(
         "plot",
         help="draw the figures of an experiment",
-        description="Draw figures of the results in a folder; if the run is not finished, of its finished part.",
+        description="Draw figures of the results in a folder; of an unfinished run, figures of its finished part.",
         allow_abbrev=False,
     )
     plot.add_argument("folder", metavar="FOLDER", help="folder that 'rlsuite run' has written")

@@ -31,7 +31,7 @@ def add(commands: Commands) -> None:
         "envs",
         help="list the environments, or show one",
         description="List the environments with a table: those of packages made for rlsuite, and Gymnasium's toy_text. "
-        "Agents learn in any other environment with Discrete actions, too.",
+        "Agents also learn in any other environment with Discrete actions.",
         allow_abbrev=False,
     )
     envs.add_argument("environment", nargs="?", metavar="ENV", help="show this one: keywords, sizes, time limit")

@@ -319,7 +319,7 @@ def two_agents(first: str, second: str, environment: str) -> str:
         f'agents = [{{name = "{first}"}}, {{name = "{second}"}}]',
     )
     write = shlex.join(["printf", r"%s\n", *lines])
-    return f"train takes one agent; two are compared by an experiment: {write} > two.toml && rlsuite run two.toml"
+    return f"train takes one agent; an experiment compares two: {write} > two.toml && rlsuite run two.toml"
 
 
 def import_packages() -> None:

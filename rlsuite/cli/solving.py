@@ -37,19 +37,17 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "solve",
         help="compute the optimum of an environment or of a model file",
-        description="Compute the optimal values and an optimal policy, with a bound on their error; where states are "
-        "hidden, a plan, and two bounds on the value at the start. Ctrl-C prints the best answer so far.",
+        description="Compute the optimal values and an optimal policy, with a bound on their error; for hidden "
+        "states, a plan and two bounds on its value at the start. Ctrl-C prints the best answer so far.",
         epilog="Exit code 0: the error bound, or the distance between the two bounds, is within the tolerance, or the "
-        "method searches online and has none. 1: it is not; the best answer found is printed with a warning. 2: "
-        "there is no answer.",
+        "method searches online and has none. 1: it exceeds the tolerance; the best answer is printed with a warning. "
+        "2: an error.",
         allow_abbrev=False,
     )
     add_env_flags(
         parser, "ENV|FILE", "; or a model file (.mdp, .pomdp, .npz, .tra), with --env for keywords of MDP.read"
     )
-    parser.add_argument(
-        "--tabulate", action="store_true", help="build the table by probing the environment, which need not have one"
-    )
+    parser.add_argument("--tabulate", action="store_true", help="build a table by probing the environment")
     parser.add_argument(
         "--method", metavar="NAME", help="policy_iteration, sarsop, ... (default: auto); a wrong name lists all"
     )
@@ -85,7 +83,9 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--option", action="append", default=[], metavar="KEY=VALUE", help="any other keyword of the method"
     )
-    parser.add_argument("--show", action="store_true", help="print values and policy, as a map where there is one")
+    parser.add_argument(
+        "--show", action="store_true", help="print values and policy, as a map if the environment has one"
+    )
     parser.add_argument("--plot", metavar="FILE.png", help="draw a figure (.png, .svg, .pdf)")
     parser.add_argument(
         "--figure",

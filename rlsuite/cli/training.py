@@ -51,7 +51,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "agent_name",
         metavar="AGENT",
-        help="q-learning, sarsa, ..., file.py:Class, or module:Class; or FILE.npz, to go on with what was saved there",
+        help="q-learning, sarsa, ..., file.py:Class, or module:Class; or FILE.npz, to continue what was saved there",
     )
     add_env_flags(parser)
     length = parser.add_mutually_exclusive_group()
@@ -79,7 +79,7 @@ def add(commands: Commands) -> None:
         "--regret",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="solve the model, where there is one, to compare with its optimum (default)",
+        help="compare with the optimum of the model, if there is one (default) / never solve it",
     )
     add_agent_flags(parser)
     output = parser.add_argument_group("output")

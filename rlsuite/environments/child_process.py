@@ -132,7 +132,7 @@ def _forked(work: Callable[[], object], seconds: float) -> bytes:
         raise CannotBeFollowed(_TOO_LONG.format(seconds + PATIENCE))
     if ended or not answer:
         how = f"by {signal.Signals(-ended).name}" if ended < 0 else f"with exit code {ended}"
-        raise CannotBeFollowed(f"its step or its reset ends the process in which it is asked, {how}")
+        raise CannotBeFollowed(f"its step or its reset ends the process that probes it, {how}")
     return answer
 
 
@@ -221,7 +221,7 @@ def _sent(work: Callable[[], object], seconds: float) -> bytes:
     except TimeoutError:
         raise CannotBeFollowed(_TOO_LONG.format(seconds + PATIENCE)) from None
     except loky.process_executor.BrokenProcessPool:
-        raise CannotBeFollowed("its step or its reset ends the process in which it is asked") from None
+        raise CannotBeFollowed("its step or its reset ends the process that probes it") from None
     finally:
         pool.shutdown(kill_workers=True)
 

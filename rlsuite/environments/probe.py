@@ -336,7 +336,7 @@ class Probe:
         """Raise CannotBeFollowed if a wrapper around a time limit does not call it once each time."""
         for one in self.passages:
             if (one.steps, one.resets) != (steps, resets):
-                raise CannotBeFollowed("one of its wrappers steps or resets what is inside its TimeLimit by itself")
+                raise CannotBeFollowed("one of its wrappers calls step or reset inside its TimeLimit on its own")
 
     def _legal(self, info: Mapping[str, Any], over: bool) -> bytes:
         """Which actions are legal, as bytes; empty where that is neither said nor needed."""

@@ -264,7 +264,7 @@ def check_many_seeds_are_many_runs(agent: Agent) -> None:
             for alone, among_others in zip(runs, found.records, strict=True):
                 for field, one, other in _fields(alone, among_others):
                     what = (
-                        f"{name}: seed {alone.seed} among others, with workers={workers}, differs from a run by itself"
+                        f"{name}: seed {alone.seed} among others, with workers={workers}, differs from a run of its own"
                     )
                     _expect(one.tobytes() == other.tobytes(), agent, f"{what}, in the record's {field}")
 

@@ -29,8 +29,11 @@ def no_optimum(why: str) -> Optimum:
     return Optimum(np.zeros((0, 0)), None, why)
 
 
-def without_model(facts: EnvironmentFacts) -> Optimum:
+def without_model(facts: EnvironmentFacts, *, tabulated: bool) -> Optimum:
     """The `Optimum` of an environment without a model that can be solved."""
+    if tabulated:
+        solved = "rlsuite.solve(rlsuite.tabulate(env, gamma=...)), or 'rlsuite solve --tabulate', computes it"
+        return no_optimum(f"{facts.name} was tabulated only to learn; {solved}")
     space = facts.env.observation_space
     dtype: object = space.dtype
     real_numbers = isinstance(space, gymnasium.spaces.Box) and isinstance(dtype, np.dtype) and dtype.kind == "f"

@@ -383,7 +383,7 @@ class Run:
         if self.optima is None:
             return NOT_ASKED
         if self.form.model is None:
-            return without_model(self.facts)
+            return without_model(self.facts, tabulated=self.form.kind == "attributes")
         return self.optima.of(self.form.model)
 
     def _check_rewards(self) -> None:

@@ -53,8 +53,8 @@ def train(
     """Learn with many seeds; each record is that of ``agent.learn(env, ..., seed=seed)`` on a new agent.
 
     On a table of Gymnasium's toy_text environments, of a `TabularEnv` or of ``rlsuite_envs``, everything but the
-    steps themselves is done once for all seeds, so that a seed costs some 40 microseconds beside its steps. With
-    ``evaluate_every``, features, or another environment, each seed begins anew, which takes some milliseconds.
+    steps themselves is done once for all seeds, so that a seed costs some 40 microseconds more than its steps. With
+    ``evaluate_every``, features, or another environment, each seed begins from scratch, which takes some milliseconds.
 
     Parameters
     ----------
@@ -67,10 +67,10 @@ def train(
     seeds : int or sequence of int
         Number of seeds (0, 1, ...), or the seeds.
     workers : int
-        How many cores to use; the results do not depend on it. They are threads for the compiled loop, and processes
-        where the environment has to be stepped: this one, and others, which are started if there are some seconds of
-        work for them, and get no more seeds if all together are not faster than this one alone. An environment or agent
-        that cannot be sent to a process is learned in this one, and a warning says so.
+        How many cores to use; the results do not depend on it. The compiled loop uses
+        threads, the stepwise loop processes: this one, and others if there is enough work. The others get no more seeds
+        if all together are not faster than this one alone. If the environment or the agent cannot be sent to a process,
+        this process runs all seeds, and a warning says so.
     loop, tabulate, evaluate_every, record_every
         As for `Agent.learn`. A network has no compiled loop.
     regret : bool

@@ -70,12 +70,12 @@ def test_version(rlsuite):
         ),
         (
             ["compare", "a", "b"],
-            "there is no command 'compare': agents are compared by an experiment file: rlsuite run ",
+            "there is no command 'compare': write an experiment file to compare agents: rlsuite run ",
         ),
         (["list"], "there is no command 'list': 'rlsuite envs' lists the environments, 'rlsuite agents' the agents"),
         (
             ["train", "sarsa", "rlsuite/GridWorld-v0", "--map=S.G"],
-            "unknown flag '--map': keywords of the environment are written --env map=... (see 'rlsuite train --help')",
+            "unknown flag '--map': write keywords of the environment as --env map=... (see 'rlsuite train --help')",
         ),
         (
             ["solve", "FrozenLake-v1", "--is-slippery", "false"],

@@ -310,7 +310,7 @@ def test_errors_of_an_environment_of_ones_own(rlsuite, corridor, tmp_path):
 def test_two_agents_are_answered_with_the_command_that_compares_them(rlsuite, tmp_path):
     done = rlsuite("train", "q-learning", "sarsa", "FrozenLake-v1")
     assert done.code == 2
-    start = "rlsuite: error: train takes one agent; two are compared by an experiment: "
+    start = "rlsuite: error: train takes one agent; an experiment compares two: "
     assert done.err.startswith(start)
     write, run = done.err.removeprefix(start).split(" && ")
     subprocess.run(write, shell=True, check=True, cwd=tmp_path)

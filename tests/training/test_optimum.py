@@ -76,6 +76,8 @@ def test_the_reason_tells_what_was_not_asked_for_from_what_cannot_be_known():
     lake = gymnasium.wrappers.TransformReward(gymnasium.make("FrozenLake-v1"), lambda reward: 2 * reward)
     learned = rl.QLearning().learn(lake, steps=5, seed=0, regret=True, loop="stepwise")
     assert "no transition table that can be trusted" in learned.record_.optimum_unknown
+    tabulated = rl.QLearning().learn(lake, steps=5, seed=0, regret=True, tabulate=True)
+    assert "rlsuite.solve(rlsuite.tabulate(env, gamma=...))" in tabulated.record_.optimum_unknown
     car = SemiGradientSarsa(features=TileCoding(n_tilings=2, bins=2), learning_rate=0.1)
     car.learn("MountainCar-v0", steps=5, seed=0, regret=True)
     assert car.record_.optimum_unknown == "the observations of MountainCar-v0 are real numbers, not a finite set"
