@@ -32,7 +32,7 @@ INSTEAD = {
     "plan": "rlsuite solve ENV",
     "test": "'rlsuite check ENV' checks an environment, rlsuite.testing.check_agent(agent) in Python an agent",
     "render": "rlsuite train AGENT ENV --gif FILE.gif",
-    "evaluate": "rlsuite train AGENT ENV evaluates the learned greedy policy; --evaluate-every N does so while it learns",
+    "evaluate": "rlsuite train AGENT ENV evaluates the learned greedy policy; --evaluate-every N also during learning",
     "help": "rlsuite --help, and rlsuite COMMAND --help",
 }
 """Commands that other programs have, and what to type here."""
