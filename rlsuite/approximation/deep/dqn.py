@@ -59,8 +59,8 @@ class DQN(NetworkAgent):
     and then (``evaluate_every=``), go back to the best (`restore_best`), and report on episodes with other seeds.
 
     Ending with a good policy takes longer than finding one. On CartPole, with much more exploration and fewer, smaller
-    lessons (see ``benchmarks/dqn.py``), each of ten seeds holds the pole for 475 of 500 steps or more after 500,000
-    steps, as the mean of 100 episodes with seeds of their own; nine of them hold it to the end in all.
+    lessons (see ``benchmarks/cart_pole.py``), each of ten seeds holds the pole for 475 of 500 steps or more after
+    500,000 steps, as the mean of 100 episodes with seeds of their own; nine of them hold it to the end in all.
 
     All randomness is NumPy's and belongs to the agent: PyTorch's generators are neither used nor seeded. On a CPU the
     same seed gives the same bytes.

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.deep.pytorch import empty_layer, initialise, pytorch
@@ -136,18 +137,33 @@ def _image(shape: tuple[int, ...]) -> tuple[int, int, int]:
     )
 
 
-def action_values(outputs: Any, dueling: bool) -> Any:
-    """Turn the outputs of a network into action values (n, n_actions).
+def action_values(outputs: NDArray[np.float32], dueling: bool) -> NDArray[np.float32]:
+    """Turn the outputs (n, n_outputs) of a network into action values (n, n_actions).
 
     A duelling network has one output more: V(s) comes first, then the advantages A(s, a), and
     Q(s, a) = V(s) + A(s, a) - mean_a' A(s, a') (Wang et al. 2016, eq. 9).
 
     Examples
     --------
-    >>> action_values(pytorch().tensor([[10.0, 1.0, 3.0]]), dueling=True).tolist()
-    [[9.0, 11.0]]
+    >>> action_values(np.array([[10.0, 1.0, 3.0]]), dueling=True)
+    array([[ 9., 11.]])
     """
     if not dueling:
         return outputs
     advantage = outputs[:, 1:]
-    return outputs[:, :1] + (advantage - advantage.mean(dim=1, keepdim=True))
+    return outputs[:, :1] + (advantage - advantage.mean(axis=1, keepdims=True))
+
+
+def slope_of_outputs(slope: NDArray[np.float32], dueling: bool) -> NDArray[np.float32]:
+    """Turn the slope of a loss in action values (n, n_actions) into that in outputs (n, n_outputs).
+
+    V(s) enters each value of the state; A(s, a) that of its action, and all of them by minus a share of the mean.
+
+    Examples
+    --------
+    >>> slope_of_outputs(np.array([[1.0, 0.0]]), dueling=True)
+    array([[ 1. ,  0.5, -0.5]])
+    """
+    if not dueling:
+        return slope
+    return np.concatenate([slope.sum(axis=1, keepdims=True), slope - slope.mean(axis=1, keepdims=True)], axis=1)

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.deep.inputs import Inputs
-from rlsuite.approximation.deep.network import action_values
+from rlsuite.approximation.deep.network import action_values, slope_of_outputs
 from rlsuite.approximation.deep.pytorch import pytorch
 from rlsuite.approximation.deep.replay import Transitions
 from rlsuite.models.aliases import AnyArray
 
 
-def targets(reward: Any, discount: Any, legal: Any, q_target: Any, q_choice: Any) -> Any:
-    """Compute r + discount Q_target(x', argmax_a' Q_choice(x', a')); the discount is 0 where the episode ended.
+def targets(batch: Transitions, q_target: NDArray[np.float32], q_choice: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Compute r + discount Q_target(x', argmax_a' Q_choice(x', a')), shape (n,); the discount is 0 after an end.
 
     Q-learning chooses by the target network itself (Mnih et al. 2015); double Q-learning by the network that learns
     (van Hasselt, Guez & Silver 2016, eq. 4), and does not take the luckiest error for the best action. Where x' is n
@@ -24,29 +24,21 @@ def targets(reward: Any, discount: Any, legal: Any, q_target: Any, q_choice: Any
 
     Parameters
     ----------
-    reward, discount : torch.Tensor of float32, shape (n,)
-        See `Transitions`.
-    legal : torch.Tensor of bool, shape (n, n_actions)
-        The actions that exist in x'.
-    q_target, q_choice : torch.Tensor of float32, shape (n, n_actions)
+    batch : Transitions
+        n transitions.
+    q_target, q_choice : ndarray of float32, shape (n, n_actions)
         Values of the actions in x' by which they are counted, and by which one is chosen.
-
-    Returns
-    -------
-    torch.Tensor of float32, shape (n,)
 
     Examples
     --------
-    >>> row = pytorch().tensor
-    >>> q_target, q_choice = row([[1.0, 5.0]]), row([[3.0, 2.0]])
-    >>> reward, discount, legal = row([10.0]), row([0.5]), row([[True, True]])
-    >>> targets(reward, discount, legal, q_target, q_target).item()
-    12.5
-    >>> targets(reward, discount, legal, q_target, q_choice).item()
-    10.5
+    >>> one = Transitions(*([[0.0]], [0], np.array([10.0]), [[0.0]], np.array([0.5]), np.array([[True, True]])))
+    >>> q_target, q_choice = np.array([[1.0, 5.0]]), np.array([[3.0, 2.0]])
+    >>> targets(one, q_target, q_target), targets(one, q_target, q_choice)
+    (array([12.5]), array([10.5]))
     """
-    choice = q_choice.masked_fill(~legal, -math.inf).argmax(dim=1, keepdim=True)
-    return reward + discount * q_target.gather(1, choice)[:, 0]
+    choice = np.where(batch.next_legal, q_choice, -np.inf).argmax(axis=1)
+    future: NDArray[np.float32] = batch.discount * q_target[np.arange(len(choice)), choice]
+    return batch.reward + future
 
 
 class QLearner:
@@ -78,14 +70,18 @@ class QLearner:
         """Both networks by name: "online" learns, "target" follows."""
         return {"online": self.online, "target": self.target}
 
-    def values(self, network: Any, stored: AnyArray) -> Any:
-        """Action values (n, n_actions) that a network gives to stored observations, as a tensor."""
-        return action_values(network(self.inputs.tensor(stored, self.device)), self.dueling)
+    def outputs(self, network: Any, stored: AnyArray) -> Any:
+        """What a network says about stored observations, as a tensor (n, n_outputs)."""
+        return network(self.inputs.tensor(stored, self.device))
+
+    def values(self, network: Any, stored: AnyArray) -> NDArray[np.float32]:
+        """Action values (n, n_actions) that a network gives to stored observations."""
+        with pytorch().inference_mode():
+            return action_values(self.outputs(network, stored).cpu().numpy(), self.dueling)
 
     def q(self, stored: AnyArray) -> NDArray[np.float64]:
         """Action values (n, n_actions) of stored observations."""
-        with pytorch().inference_mode():
-            return self.values(self.online, stored).cpu().numpy().astype(np.float64)
+        return self.values(self.online, stored).astype(np.float64)
 
     def best(self, stored: AnyArray, legal: NDArray[np.bool_]) -> int:
         """The action, counted from 0, with the highest value in one stored observation (1, *shape)."""
@@ -118,31 +114,34 @@ class QLearner:
         LearningError
             If the loss or its gradient is not finite; the weights stay what they were.
         """
-        torch = pytorch()
-        action, reward, discount, legal = (
-            torch.from_numpy(column).to(self.device)
-            for column in (batch.action, batch.reward, batch.discount, batch.next_legal)
-        )
-        with torch.no_grad():
+        rows = np.arange(len(batch.action)), batch.action
+        with np.errstate(all="ignore"):  # what is not finite is refused below
             q_target = self.values(self.target, batch.next_observation)
             q_choice = self.values(self.online, batch.next_observation) if self.double else q_target
-            wanted = targets(reward, discount, legal, q_target, q_choice)
-        error = self.values(self.online, batch.observation).gather(1, action[:, None])[:, 0] - wanted
-        squared = error.square()
-        loss = squared.mean() if weight is None else (torch.from_numpy(weight).to(self.device) * squared).mean()
-        self.optimizer.zero_grad()
-        loss.backward()
-        # squares of gradients that are not finite are not finite, nor is then their sum
-        size, lengths = loss.item(), [each.grad.norm() for each in self.weights if each.grad is not None]
-        if not (math.isfinite(size) and math.isfinite(torch.stack(lengths).norm().item())):
+            outputs = self.outputs(self.online, batch.observation)
+            q = action_values(outputs.detach().cpu().numpy(), self.dueling)
+            error = q[rows] - targets(batch, q_target, q_choice)
+            weighted = error if weight is None else weight * error
+            loss = float((weighted * error).mean())
+            slope = np.zeros_like(q)
+            slope[rows] = 2.0 / len(error) * weighted
+        if not (math.isfinite(loss) and math.isfinite(self._differentiate(outputs, slope))):
             raise errors.LearningError(
-                f"learning diverges: the loss is {size:g}; the weights from before this update are kept. "
+                f"learning diverges: the loss is {loss:g}; the weights from before this update are kept. "
                 "Give a smaller learning_rate=, or divide the rewards by their largest size"
             )
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
         self.optimizer.step()
-        return error.detach().cpu().numpy()
+        return error
+
+    def _differentiate(self, outputs: Any, slope: NDArray[np.float32]) -> float:
+        """Find the gradient of a loss that has this slope in action values (n, n_actions); return its length."""
+        torch = pytorch()
+        self.optimizer.zero_grad()
+        outputs.backward(torch.from_numpy(slope_of_outputs(slope, self.dueling)).to(self.device))
+        lengths = [each.grad.norm() for each in self.weights if each.grad is not None]
+        return torch.stack(lengths).norm().item()
 
     def copy(self) -> list[Any]:
         """The weights of the network that learns, as they are now."""

@@ -143,7 +143,7 @@ def test_foreign_files_are_refused(learned, tmp_path):
 
 @pytest.mark.slow
 def test_cart_pole_is_solved():
-    """Solved is a mean return of 475 of 500. Seed 1 comes there early; benchmarks/dqn.py has the runs to the end."""
+    """A mean return of 475 of 500. Seed 1 comes there early; benchmarks/cart_pole.py has the runs to the end."""
     agent = DQN().learn("CartPole-v1", steps=2_000, seed=1)
     assert returns_of("CartPole-v1", agent.act, 20, seed=2_000).mean() >= 475
 

@@ -10,11 +10,16 @@ from rlsuite.approximation.deep.replay import Transitions
 
 torch = pytest.importorskip("torch")
 
-REWARD = torch.tensor([1.0, 2.0, 3.0, 4.0])
-DISCOUNT = torch.tensor([0.5, 0.25, 0.0, 0.5])  # an end has no future
-LEGAL = torch.tensor([[True, True], [True, True], [False, False], [True, False]])
-Q_TARGET = torch.tensor([[10.0, 20.0], [30.0, 40.0], [50.0, 60.0], [70.0, 80.0]])
-Q_ONLINE = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+KNOWN = Transitions(
+    observation=np.zeros((4, 2), dtype=np.float32),
+    action=np.zeros(4, dtype=np.int64),
+    reward=np.array([1.0, 2.0, 3.0, 4.0], dtype=np.float32),
+    next_observation=np.zeros((4, 2), dtype=np.float32),
+    discount=np.array([0.5, 0.25, 0.0, 0.5], dtype=np.float32),  # an end has no future
+    next_legal=np.array([[True, True], [True, True], [False, False], [True, False]]),
+)
+Q_TARGET = np.array([[10.0, 20.0], [30.0, 40.0], [50.0, 60.0], [70.0, 80.0]], dtype=np.float32)
+Q_ONLINE = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]], dtype=np.float32)
 
 
 def learner(double=False, dueling=False, hidden=(), seed=1):
@@ -40,10 +45,10 @@ def batch(n=4, seed=2, reward=1.0, gamma=0.9):
 
 def test_targets_by_hand():
     # the best legal action by the target network's own values
-    found = targets(REWARD, DISCOUNT, LEGAL, Q_TARGET, Q_TARGET)
+    found = targets(KNOWN, Q_TARGET, Q_TARGET)
     assert found.tolist() == [1 + 10, 2 + 10, 3, 4 + 35]
     # the online network chooses the first action in the first row: the target network's value of it counts
-    found = targets(REWARD, DISCOUNT, LEGAL, Q_TARGET, Q_ONLINE)
+    found = targets(KNOWN, Q_TARGET, Q_ONLINE)
     assert found.tolist() == [1 + 5, 2 + 10, 3, 4 + 35]
 
 
@@ -76,6 +81,22 @@ def test_one_lesson_by_hand(double, weight):
         np.testing.assert_allclose(array, wanted, atol=1e-6)
     for name, array in arrays_of(pupil.target).items():
         np.testing.assert_array_equal(array, target[name])
+
+
+@pytest.mark.parametrize("dueling", [False, True])
+def test_the_gradient_is_that_of_the_mean_squared_error(dueling):
+    """As PyTorch finds it, from the error to the weights."""
+    pupil, some = learner(dueling=dueling, hidden=(8,)), batch(n=6)
+    error = pupil.improve(some, 0.0)
+    rows = np.arange(6), some.action
+    wanted = torch.from_numpy(pupil.values(pupil.online, some.observation)[rows] - error)
+    found = [weight.grad.clone() for weight in pupil.weights]
+    pupil.optimizer.zero_grad()
+    outputs = pupil.outputs(pupil.online, some.observation)
+    q = outputs[:, :1] + outputs[:, 1:] - outputs[:, 1:].mean(dim=1, keepdim=True) if dueling else outputs
+    torch.nn.functional.mse_loss(q[rows], wanted).backward()
+    for weight, slope in zip(pupil.weights, found, strict=True):
+        torch.testing.assert_close(slope, weight.grad)
 
 
 def test_the_target_network_follows_by_its_rate():
