@@ -43,8 +43,8 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
     initial_value : float
         Value of every action before it is tried; with features, what every weight is.
     features : FeatureMap or transformer, optional
-        What the values are linear in: one of rlsuite's feature maps, such as `TileCoding`, or whatever has
-        scikit-learn's `fit` and `transform`, fitted. It is copied. By default a table.
+        What the values are linear in: one of rlsuite's feature maps, such as `TileCoding`, or a fitted object with
+        scikit-learn's `fit` and `transform`. It is copied. By default a table.
 
     Attributes
     ----------

@@ -164,10 +164,10 @@ class Agent(Described):
         ----------
         env : str or gymnasium.Env
             An id, ``module:Id``, ``file.py:Class``, or an instance. Its actions are Discrete. So are its observations,
-            or they consist of a few integers (Tuple, Dict, MultiDiscrete, MultiBinary, integer Box); `row_of` says
-            which row of the learned arrays is that of an observation. Without a table, ``info["action_mask"]`` says
-            which actions are legal. Beside a table, the table says it: ``P[s][a] = []`` where an action is illegal; or,
-            if the class declares ``metadata = {"action_mask": "law"}``, the masks do.
+            or they consist of a few integers (Tuple, Dict, MultiDiscrete, MultiBinary, integer Box); `row_of` gives the
+            row of an observation in the learned arrays. Without a table, ``info["action_mask"]`` says which actions are
+            legal. Beside a table, the table says it: ``P[s][a] = []`` where an action is illegal; or, if the class
+            declares ``metadata = {"action_mask": "law"}``, the masks do.
         steps, episodes : int
             How long; one of the two.
         seed : int, optional

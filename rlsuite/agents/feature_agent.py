@@ -57,8 +57,8 @@ class FeatureAgent(Agent):
     Parameters
     ----------
     features : FeatureMap or transformer, optional
-        What the values are linear in: one of rlsuite's feature maps, or whatever has scikit-learn's `fit` and
-        `transform`, fitted. It is copied. By default a table.
+        What the values are linear in: one of rlsuite's feature maps, or a fitted object with scikit-learn's `fit` and
+        `transform`. It is copied. By default a table.
     gamma : float
         Discount per step, in [0, 1].
     learning_rate : float or Schedule

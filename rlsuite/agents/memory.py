@@ -135,7 +135,7 @@ def locate_next(memory: AskedMemory, next_state: Observation) -> int:
 
 @compiled(in_place=True)
 def value(memory: AskedMemory, row: int, action: int) -> float:
-    """Q(s, a) by what is known now."""
+    """The present estimate of Q(s, a)."""
     return memory.operations.value(memory, row, action)
 
 

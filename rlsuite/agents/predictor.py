@@ -331,7 +331,7 @@ class Predictor(Agent):
         self.check_policies()
 
     def check_policies(self) -> None:
-        """Raise ParameterError if a policy is not one, whatever the environment is."""
+        """Raise ParameterError if a policy is malformed, for any environment."""
         if self.policy_to_follow is not None:
             check_policy_form("policy_to_follow", self.policy_to_follow)
 

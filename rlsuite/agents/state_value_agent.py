@@ -52,7 +52,7 @@ class StateValueAgent(FeatureAgent, Predictor):
     begin: ClassVar[Begin] = begin_predicting
 
     def check_policies(self) -> None:
-        """Raise ParameterError if a policy is not one, whatever the environment is."""
+        """Raise ParameterError if a policy is malformed, for any environment."""
         if self.uses_features:
             policy_table("policy_to_follow", self.policy_to_follow)
         else:

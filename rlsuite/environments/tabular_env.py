@@ -142,7 +142,7 @@ class TabularEnv(Env):
     model : MDP or POMDP
         The problem. The agent sees the state of an `MDP`; of a `POMDP` it sees observations only.
     drawing : Drawing, optional
-        Who draws it, for instance a ``rlsuite.rendering.GridDrawing``; by default `default_drawing` is asked when the
+        What draws it, for instance a ``rlsuite.rendering.GridDrawing``; by default `default_drawing` is asked when the
         first picture is wanted. May be assigned later.
     render_mode : {"ansi", "rgb_array"}, optional
         What `render` returns: text, or (height, width, 3) uint8 pixels.

@@ -226,7 +226,7 @@ class BeliefObservation(gymnasium.Wrapper[FloatArray, Any, Any, Any], RecordCons
     Notes
     -----
     `step` leaves the observation itself in ``info["observation"]``, int. When an episode ends, the belief is about the
-    state in which it ended. An action that turns out to be illegal changes no state, but tells that it was illegal.
+    state in which it ended. An illegal action changes no state, but shows that it is illegal.
 
     Examples
     --------

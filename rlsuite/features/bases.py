@@ -276,8 +276,8 @@ class RadialBasis(BoundedMap):
         A grid of that many centres a dimension, from `low` to `high`; or the centres themselves, which may be the
         ``cluster_centers_`` of scikit-learn's ``KMeans``.
     width : float or sequence of float, optional
-        Standard deviation of the bumps, in the units of the observation; one number stands for all dimensions. By
-        default the distance between neighbours in the grid; for centres of your own it has to be given.
+        Standard deviation of the bumps, in the units of the observation; one number applies to all dimensions.
+        By default the distance between neighbours in the grid; for centres of your own it has to be given.
     normalized : bool
         Whether the bumps are divided by their sum.
     low, high : float or sequence of float, optional

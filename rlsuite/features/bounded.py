@@ -37,8 +37,8 @@ class BoundedMap(FeatureMap):
     Parameters
     ----------
     low, high : float or sequence of float, optional
-        Where each dimension begins and ends; one number stands for all dimensions. By default the bounds of the space
-        that an agent learns on, or the least and the largest observation that `fit` sees.
+        Where each dimension begins and ends; one number applies to all dimensions. By default the bounds of the
+        space that an agent learns on, or the least and the largest observation that `fit` sees.
 
     Attributes
     ----------

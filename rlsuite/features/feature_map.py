@@ -90,8 +90,8 @@ class FeatureMap(Described, sklearn.base.TransformerMixin, sklearn.base.BaseEsti
     """Base of the feature maps: dataclasses whose fields are the parameters, as for every scikit-learn estimator.
 
     A map of your own sets `n_features_in_`, `n_features_out_` and `most_active_` in `fit`, and returns its compiled
-    form from `rule`; whatever it learns has a name that ends in _, and is an array or a number. Where bounds are all
-    it needs, `BoundedMap` is a shorter way.
+    form from `rule`; each learned attribute has a name that ends in _, and is an array or a number. Where bounds are
+    all it needs, `BoundedMap` is a shorter way.
 
     As scikit-learn wants it, a constructor only keeps the parameters. `fit` checks them, and so does an agent that is
     given the map.

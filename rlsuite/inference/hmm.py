@@ -349,7 +349,7 @@ class FittedHMM(HMM):
     Attributes
     ----------
     learning : Learning
-        Everything about the run of expectation maximisation; what is asked for most often is here, too.
+        Everything about the run of expectation maximisation; the most common fields are here, too.
 
     Examples
     --------

@@ -79,7 +79,7 @@ def information(prior: ArrayLike, likelihood: ArrayLike, unit: Unit = "bits") ->
 
     Examples
     --------
-    To listen at the tiger's doors once is worth .39 bits; to listen once more, .21:
+    Listening at the tiger's doors once gives .39 bits; listening once more, .21:
 
     >>> import rlsuite as rl, rlsuite_envs
     >>> from rlsuite.inference import information

@@ -257,7 +257,7 @@ class MDP(Constructors):
     def without_termination(self) -> Self:
         """Return a model with the same values in which no transition terminates.
 
-        What follows the end of an episode is worth 0, and so is a state that is never left and pays nothing. A state
+        The value after the end of an episode is 0, like that of a state that is never left and pays nothing. A state
         becomes one, for every action, if nothing can be earned in it: it has no legal action, or all its transitions
         terminate and pay 0. Other terminated transitions lead to one extra state, the last, labelled "end" if states
         have labels. Everything that writes a layout without termination starts with this.
@@ -289,7 +289,7 @@ class MDP(Constructors):
     def to_arrays(self, order: Order = "sas") -> Arrays:
         """Return P and R as dense arrays of the same layout, for libraries without termination.
 
-        ``order="ass"`` is the dense layout of MDPtoolbox. Unlike `dense`, the result stands for the model
+        ``order="ass"`` is the dense layout of MDPtoolbox. Unlike `dense`, the result describes the model
         `without_termination`, so it may have one state more. Rewards are means.
 
         Raises
@@ -341,7 +341,7 @@ class MDP(Constructors):
     def to_pairs(self) -> Pairs:
         """Return one row per legal pair: the layout of QuantEcon's ``DiscreteDP(R, Q, beta, s_indices, a_indices)``.
 
-        The result stands for the model `without_termination`, so it may have one state more. Illegal actions are not
+        The result describes the model `without_termination`, so it may have one state more. Illegal actions are not
         listed, and rewards are means. `MDP.from_pairs` reads the result.
 
         Examples

@@ -26,7 +26,7 @@ class TimeLimits(Tolerances, total=False):
 class Limits(TimeLimits, total=False):
     """When a planner stops: the keyword-only options that planners share.
 
-    Whatever stops it, an answer comes with a bound on its error, and with a warning if that is more than `tol`.
+    Every answer has a bound on its error, also if a limit stopped the method, and a warning if the bound exceeds `tol`.
 
     Attributes
     ----------

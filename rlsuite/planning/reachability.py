@@ -43,9 +43,9 @@ def reachable(matrix: Any, sources: BoolArray) -> BoolArray:
 
 
 def reachable_states(mdp: MDP) -> BoolArray:
-    """Return the states that an episode can be in, whatever is done: (S,) bool.
+    """Return the states that an episode can be in under any policy: (S,) bool.
 
-    An episode begins where ``mdp.start`` is positive; it is also in the state in which it ends. What lies behind such
+    An episode begins where ``mdp.start`` is positive; it also visits the state in which it ends. What lies behind such
     an end counts only if it can be reached in another way.
 
     Examples

@@ -48,7 +48,7 @@ def arm_posteriors(
     NotLearned
         Before the first `learn`.
     ParameterError
-        If it has no posterior, or the observation is none of the space.
+        If it has no posterior, or the observation is outside the space.
 
     Examples
     --------

@@ -250,8 +250,8 @@ def value_surface(
 ) -> "Axes":
     """Value of every observation, over two of its numbers: colours, with lines of equal value.
 
-    The surface is seen from above, so that no part hides another and values can be read off; it is that of the
-    perspective drawings in the literature (S&B2 Figure 10.1).
+    The surface is seen from above, so that no part hides another and values can be read off; as in the perspective
+    drawings in the literature (S&B2 Figure 10.1).
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ def train(
     progress: bool = False,
     label: str | None = None,
 ) -> Results:
-    """Learn with many seeds; each record is that of ``agent.learn(env, ..., seed=seed)`` on a new agent.
+    """Learn with many seeds; each record equals that of ``agent.learn(env, ..., seed=seed)`` on a new agent.
 
     On a table of Gymnasium's toy_text environments, of a `TabularEnv` or of ``rlsuite_envs``, everything but the
     steps themselves is done once for all seeds, so that a seed costs some 40 microseconds more than its steps. With

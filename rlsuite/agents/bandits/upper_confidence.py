@@ -118,9 +118,9 @@ def _variance_step(memory: ActionValues, t: Transition, rng: np.random.Generator
 class UCBV(IndexPolicy):
     """UCB-V: an upper confidence bound that uses the variance of each arm (Audibert, Munos & Szepesvari 2009).
 
-    The index is Q(a) + sqrt(2 V(a) E / N(a)) + 3 c E / N(a), with V(a) the variance seen and E = zeta ln t. Arms whose
-    rewards hardly vary are settled sooner than by `UCB1`; the regret is logarithmic for zeta > 1 and c the range of
-    the rewards.
+    The index is Q(a) + sqrt(2 V(a) E / N(a)) + 3 c E / N(a), with V(a) the variance seen and E = zeta ln t. It decides
+    about arms with nearly constant rewards sooner than `UCB1`; the regret is logarithmic for zeta > 1 and c the range
+    of the rewards.
 
     Parameters
     ----------

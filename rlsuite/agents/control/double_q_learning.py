@@ -118,7 +118,7 @@ class DoubleQLearning(TabularAgent):
 class DoubleExpectedSarsa(DoubleQLearning):
     """Double Expected Sarsa: each table learns the value of the followed policy in the other (S&B2 Exercise 6.13).
 
-    The policy is that of the exploration on the mean of both tables. Where it is greedy, this is double Q-learning
+    The policy applies the exploration to the mean of both tables. Where it is greedy, this is double Q-learning
     with the best action of both tables instead of that of one.
 
     Parameters

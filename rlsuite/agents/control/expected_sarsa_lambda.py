@@ -42,7 +42,7 @@ def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
 class ExpectedSarsaLambda(EligibilityAgent):
     """Expected Sarsa with eligibility traces (S&B2 eq. 12.20, for the policy that is followed).
 
-    Its errors are those of `ExpectedSarsa`, whose targets do not depend on the draw of the next action. Each error
+    It has the errors of `ExpectedSarsa`, whose targets do not depend on the draw of the next action. Each error
     updates all pairs that led to it, as in `SarsaLambda`. With ``lambda_=0`` it is `ExpectedSarsa`, to the last bit.
 
     Parameters

@@ -96,10 +96,10 @@ def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
 class MonteCarloControl(TabularAgent):
     """On-policy first-visit Monte Carlo control (S&B2 section 5.4, for any exploration).
 
-    A value is the mean of the returns that followed the first visit of its pair in each episode; every-visit means are
-    those of `NStepSarsa` with an n that no episode reaches. Improves the policy, in expectation, to the best of those
-    that explore as much (S&B2 p. 102). A policy that goes round in circles ends no episode, and learns nothing: such
-    an environment needs a time limit.
+    A value is the mean of the returns that followed the first visit of its pair in each episode; every-visit means
+    equal those of `NStepSarsa` with an n that no episode reaches. Improves the policy, in expectation, to the best of
+    those that explore as much (S&B2 p. 102). A policy that goes round in circles ends no episode, and learns nothing:
+    such an environment needs a time limit.
 
     Parameters
     ----------

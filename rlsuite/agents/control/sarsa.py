@@ -16,7 +16,7 @@ from rlsuite.training.kernels import Step, Transition
 def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q(s, a) <- Q(s, a) + alpha [r + gamma Q(s', a') - Q(s, a)], with the a' that is taken next.
 
-    On truncation the target still bootstraps, so a' is chosen then, too.
+    On truncation the target still bootstraps, so a' is also chosen then.
     """
     s = locate(memory, t.state)
     target, next_action = t.reward, NO_ACTION

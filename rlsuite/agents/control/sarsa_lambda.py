@@ -19,7 +19,7 @@ from rlsuite.training.kernels import Step, Transition
 def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q <- Q + delta e and e <- gamma lambda e, where delta = r + gamma Q(s', a') - Q(s, a).
 
-    On truncation the target still bootstraps, so a' is chosen then, too.
+    On truncation the target still bootstraps, so a' is also chosen then.
     """
     s = locate(memory, t.state)
     target, next_action = t.reward, NO_ACTION

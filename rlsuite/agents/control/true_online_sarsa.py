@@ -76,8 +76,8 @@ def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
 class TrueOnlineSarsaLambda(ActionValueAgent):
     """True online Sarsa(lambda) (S&B2 section 12.7, the boxed algorithm for a table).
 
-    Its values are those of the online lambda-return algorithm (S&B2 section 12.4) after every step, for any step sizes.
-    With ``lambda_=0`` these are the values of `Sarsa`; with ``lambda_=1``, at the end of an episode, those of
+    Its values equal those of the online lambda-return algorithm (S&B2 section 12.4) after every step and for any step
+    sizes. With ``lambda_=0`` these are the values of `Sarsa`; with ``lambda_=1``, at the end of an episode, those of
     every-visit Monte Carlo. Unlike accumulating traces it is stable for every step size up to 1.
 
     Parameters

@@ -177,7 +177,7 @@ class Softmax(Exploration):
 class MaxBoltzmann(Exploration):
     """A softmax draw with probability epsilon, a greedy action otherwise (Wiering 1999).
 
-    Explores as seldom as epsilon-greedy, and as sensibly as softmax: clearly inferior actions are hardly tried.
+    Explores as seldom as epsilon-greedy, and as sensibly as softmax: clearly inferior actions are rarely tried.
 
     Parameters
     ----------

@@ -116,7 +116,7 @@ class DynaQ(TabularAgent):
     nothing makes the agent look for it: see `DynaQPlus`.
 
     Converges to Q* where nothing is random, with the step sizes of `QLearning` and every pair taken infinitely often.
-    In a random environment the last outcome stands for all, and the replays pull the values towards it.
+    In a random environment the model keeps only the last outcome, and the replays pull the values towards it.
 
     Parameters
     ----------

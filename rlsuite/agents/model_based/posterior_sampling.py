@@ -163,7 +163,7 @@ class PosteriorSampling(TabularAgent):
 
     At the beginning of an episode a model is drawn from the posterior and solved by value iteration; its best policy is
     followed. The values of uncertain pairs differ from draw to draw, so these are tried for as long as they may be the
-    best; well-known pairs hardly differ, and exploration ends by itself. In continuing tasks a new model is also drawn
+    best; well-known pairs differ little, and exploration ends on its own. In continuing tasks a new model is also drawn
     when the count of a pair has doubled. The expected regret after T steps is of the order H S sqrt(A T) for episodes
     of H steps (Osband, Russo & Van Roy 2013, Theorem 1) if the prior is right.
 
@@ -182,7 +182,7 @@ class PosteriorSampling(TabularAgent):
         be of the size of the rewards: with (0, 1, 1, b), a pair that was never taken has a reward with Student's
         distribution with 2 degrees of freedom and scale sqrt(b).
     redraw : {"doubling", "episode"}
-        Whether a model is also drawn again within an episode, when the next pair has been taken as often since the last
+        Whether to draw a model also within an episode, when the next pair has been taken as often since the last
         draw as before it; or at the beginning of episodes only.
     tol : float
         Largest error of the values of a plan, in units of Q, above 0.

@@ -222,8 +222,8 @@ class PrioritizedSweeping(TabularAgent):
     puts a pair into the queue.
 
     Exact where the environment is deterministic: with a `learning_rate` of 1, once every pair has been taken and the
-    queue is empty, no value is off by more than theta, so none is farther than theta / (1 - gamma) from Q*. Where it is
-    random, the last outcome stands for all and the values never settle: use an agent that counts, as
+    queue is empty, no value is off by more than theta, so none is farther than theta / (1 - gamma) from Q*. In a random
+    environment the model keeps only the last outcome, and the values never settle: use an agent that counts, as
     `PosteriorSampling` does. The planner for known models is `rlsuite.planning.prioritized_sweeping`.
 
     Parameters

@@ -210,7 +210,7 @@ class UCRL2(TabularAgent):
     regions are wide, and it explores for very long: `PosteriorSampling` swims up a river of six states (RiverSwim)
     after some thousand steps, UCRL2 after a million.
 
-    Episodes are treated as one continuing task: the value of an end is that of the next start. States that cannot be
+    Episodes are treated as one continuing task: an end has the value of the next start. States that cannot be
     reached stay optimistic for ever, and the agent never stops looking for them; ends are recognised when they occur.
 
     Parameters

@@ -170,7 +170,7 @@ class TrueOnlineTDLambda(StateValueAgent):
     """True online TD(lambda): after each step, the values of the on-line lambda-return (S&B2 section 12.5).
 
     The forward view would begin the episode again after each step, with all its returns up to there (section 12.4).
-    This comes to the same, exactly, at the cost of TD(lambda) (van Seijen, Mahmood, Pilarski, Machado & Sutton 2016).
+    This gives exactly the same at the cost of TD(lambda) (van Seijen, Mahmood, Pilarski, Machado & Sutton 2016).
 
     Parameters
     ----------

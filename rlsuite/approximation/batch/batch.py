@@ -223,7 +223,7 @@ class Batch:
             How long; one of the two. An unfinished episode is cut off.
         policy : callable, optional
             ``policy(observation) -> action``, such as the ``act`` of an agent; by default all legal actions are equally
-            likely. Where some actions are illegal, a policy that has a parameter ``action_mask`` is told which.
+            likely. Where some actions are illegal, a policy that has a parameter ``action_mask`` receives them.
         seed : int, optional
             Source of all randomness of the environment and of random actions.
 
@@ -281,9 +281,9 @@ class Batch:
         states : array_like (n, k)
             States as the dynamics know them.
         samples : int
-            How often each action is tried in each state; more than once only makes sense where chance has a say.
+            How often each action is tried in each state; more than once only makes sense if outcomes are random.
         seed : int, optional
-            Source of the chance.
+            Source of randomness.
 
         Raises
         ------

@@ -213,7 +213,7 @@ class FittedQ(FittedIteration, BatchAgent):
     def learn(self, batch: Batch, *, seed: int | None = None, progress: bool = False) -> Self:
         """Do up to `iterations` rounds on a batch, and return self.
 
-        Called again, it goes on with what it has learned, on the same batch or another of the same environment.
+        Called again, it continues with what it has learned, on the same batch or another of the same environment.
 
         Parameters
         ----------
@@ -231,7 +231,7 @@ class FittedQ(FittedIteration, BatchAgent):
             If `batch` is not one, differs from that before, has no transition with some action, or has weights that
             the regressor cannot use.
         LearningError
-            If the regressor cannot be fitted or asked, whatever its error (it is the cause of this one; what the rounds
+            If the regressor raises any error in `fit` or `predict` (the cause of this one; what the rounds
             before have learned is kept), or the first round already gives values that are not finite.
 
         Warns
@@ -332,7 +332,7 @@ class FittedValueIteration(FittedIteration):
     def learn(self, batch: Batch, *, seed: int | None = None, progress: bool = False) -> Self:
         """Do up to `iterations` rounds on a batch, and return self.
 
-        Called again, it goes on with what it has learned.
+        Called again, it continues with what it has learned.
 
         Parameters
         ----------
@@ -349,7 +349,7 @@ class FittedValueIteration(FittedIteration):
         ParameterError
             If `batch` is not one, or some action was not tried at some observation.
         LearningError
-            If the regressor cannot be fitted or asked, whatever its error (it is the cause of this one; what the rounds
+            If the regressor raises any error in `fit` or `predict` (the cause of this one; what the rounds
             before have learned is kept), or the first round already gives values that are not finite.
 
         Warns

@@ -40,7 +40,7 @@ class LSTD(SaysWhatToWrite):
     gamma : float
         Discount per step, in [0, 1].
     lambda_ : float
-        Decay of the traces, in [0, 1]. At 1 the weights are those of the least squares fit to the returns.
+        Decay of the traces, in [0, 1]. At 1 the weights are the least squares fit to the returns.
     ridge : float
         Added to the diagonal of A, for features that are almost linearly dependent.
 

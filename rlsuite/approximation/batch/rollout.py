@@ -51,9 +51,9 @@ def episode_of(env: Env, act: Act, seed: int | None = None, gamma: float = 1.0, 
     env : gymnasium.Env
         The environment; it is reset first, and left where the episode ends.
     act : callable
-        ``act(observation) -> action``; one that has a parameter ``action_mask`` is told the legal actions.
+        ``act(observation) -> action``; one that has a parameter ``action_mask`` receives the legal actions.
     seed : int, optional
-        Given to the environment's `reset`; without it, the environment's generator goes on.
+        Given to the environment's `reset`; without it, the environment's generator continues.
     gamma : float
         Discount per step, in [0, 1].
     max_steps : int
@@ -110,11 +110,11 @@ def returns_of(
         An id, ``module:Id``, ``file.py:Class``, or an instance, which is left where the last episode ends.
     act : callable
         ``act(observation) -> action``: the bound method of an agent, or any function; one that has a parameter
-        ``action_mask`` is told the legal actions, where some are not.
+        ``action_mask`` receives the legal actions, if some are illegal.
     episodes : int
         How many.
     seed : int, optional
-        Where the seeds of the episodes come from. The first k of more episodes are those of k episodes.
+        Where the seeds of the episodes come from. The first k of more episodes equal k episodes.
     gamma : float
         Discount per step, in [0, 1].
     max_steps : int

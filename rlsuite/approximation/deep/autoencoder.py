@@ -295,8 +295,8 @@ class AutoencoderFeatures(FeatureMap):
     def novelty(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the reconstruction error of n observations, shape (n,): the mean squared difference.
 
-        In standardised units, as ``losses_``. What is unlike everything in `fit` is reconstructed badly, so a bound on
-        this number tells the known from the new.
+        In standardised units, as ``losses_``. Observations unlike those in `fit` are reconstructed badly, so a bound on
+        this number separates known from new ones.
         """
         known = check_observations(X, None, "AutoencoderFeatures")
         again = self.inverse_transform(dense(self.transform(known)))

@@ -89,10 +89,10 @@ class DQN(NetworkAgent):
         where they are fewer than rows and columns; where that leaves a doubt, `learn` asks. Images (rows, columns) have
         one plane.
     double : bool
-        Double Q-learning (van Hasselt, Guez & Silver 2016): the network that learns chooses the next action, the
-        target network says what it is worth.
+        Double Q-learning (van Hasselt, Guez & Silver 2016): the network that learns chooses the next action, the target
+        network gives its value.
     dueling : bool, optional
-        The network tells the value of a state from the advantages of the actions there (Wang et al. 2016); the two
+        The network separates the value of a state from the advantages of the actions there (Wang et al. 2016); the two
         part after the last hidden layer. By default networks of ours do, and your own do not.
     frames : int
         How many of the latest observations the network sees, the oldest first: `learn` wraps the environment in
@@ -130,7 +130,7 @@ class DQN(NetworkAgent):
     episodes_ : ndarray, shape (n_episodes,)
         Fields ``return`` (float64) and ``length`` (int64, steps) of all episodes learned from so far.
     record_ : Record
-        What the last call of `learn` has noted.
+        The record of the last call of `learn`.
     seed_ : int
         The seed that was used, given or drawn.
 
@@ -221,9 +221,9 @@ class DQN(NetworkAgent):
     ) -> Self:
         """Learn from an environment, and return self.
 
-        Called again without a seed on the same environment, it goes on where it stopped, mid-episode: two halves give
-        the bytes of the whole. With a seed, or on another environment with the same spaces, a new run begins, with
-        what is already learned and an empty replay. Ctrl-C keeps what was learned until then.
+        Called again without a seed on the same environment, it continues in mid-episode: a run in two parts gives the
+        same bytes as one. With a seed, or on another environment with the same spaces, a new run begins, with what is
+        already learned and an empty replay. Ctrl-C keeps what was learned until then.
 
         Parameters
         ----------
@@ -237,7 +237,7 @@ class DQN(NetworkAgent):
         seed : int, optional
             Source of all randomness of the agent and the environment; drawn and kept in ``seed_`` if not given.
         evaluate_every : int, optional
-            Play 20 episodes of the greedy policy, frozen, every so many steps (episodes), always the same;
+            Steps (episodes) between evaluations: 20 episodes of the greedy policy, frozen, always the same;
             `restore_best` goes back to the weights that did best in them.
         record_every : int, optional
             Steps (or episodes) between two records of the cumulative reward; by default there are about 200 records.

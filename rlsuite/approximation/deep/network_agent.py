@@ -133,7 +133,7 @@ class NetworkAgent(SaysWhatToWrite):
     def load(cls, path: str | PathLike[str], device: str = "cpu", network: object = None) -> Self:
         """Read an agent that was written by `save`.
 
-        Learning goes on with what it knows; its next run begins with a new episode and an empty replay.
+        Learning continues with what it knows; its next run begins with a new episode and an empty replay.
 
         Parameters
         ----------

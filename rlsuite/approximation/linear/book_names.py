@@ -122,7 +122,7 @@ class SemiGradientQLambda(LinearAgent, WatkinsQLambda):
 class TrueOnlineLinearSarsaLambda(LinearAgent, TrueOnlineSarsaLambda):
     """True online Sarsa(lambda) with values that are linear in features (S&B2 section 12.7, the box on p. 307).
 
-    Its weights are those of the online lambda-return algorithm (S&B2 section 12.4) after every step, for any features
+    Its weights equal those of the online lambda-return algorithm (S&B2 section 12.4) after every step, for any features
     and any step sizes (van Seijen et al. 2016).
     """
 
@@ -159,8 +159,8 @@ class SemiGradientNStepTD(LinearPredictor, NStepTD):
 class TrueOnlineLinearTDLambda(LinearPredictor, TrueOnlineTDLambda):
     """True online TD(lambda) with values linear in features (S&B2 section 12.5, the box on p. 300).
 
-    Its weights are those of the online lambda-return algorithm (S&B2 section 12.4) after every step (van Seijen et al.
-    2016).
+    Its weights equal those of the online lambda-return algorithm (S&B2 section 12.4) after every step (van Seijen et
+    al. 2016).
     """
 
 

@@ -23,8 +23,8 @@ class LinearAgent(ActionValueAgent):
     Parameters
     ----------
     features : FeatureMap or transformer, optional
-        What the values are linear in. One of rlsuite's feature maps, or whatever has scikit-learn's `fit` and
-        `transform`, fitted. It is copied. By default `OneHot` for ids, and `Identity` for all other observations.
+        What the values are linear in. One of rlsuite's feature maps, or a fitted object with scikit-learn's `fit` and
+        `transform`. It is copied. By default `OneHot` for ids, and `Identity` for all other observations.
     gamma : float
         Discount per step, in [0, 1].
     learning_rate : float or Schedule

@@ -1,6 +1,6 @@
 """Policy iteration with a classifier: try each action, follow the policy, and learn which action did best.
 
-No value is approximated. In a few states each action is tried with simulated episodes that go on with the present
+No value is approximated. In a few states each action is tried with simulated episodes that continue with the present
 policy (rollouts); where one action does significantly better than all others, the state and the action are a training
 example. The classifier that learns the examples is the next policy (Lagoudakis & Parr 2003; Fern, Yoon & Givan 2003).
 
@@ -54,12 +54,12 @@ class Snapshot(NamedTuple):
 class ClassificationIteration(SaysWhatToWrite):
     """Rollout classification policy iteration (Lagoudakis & Parr 2003, figure 2).
 
-    For environments that can be copied and whose chances come from their own generator, as Gymnasium's do.
+    For environments that can be copied and whose randomness comes from their own generator, as Gymnasium's do.
 
     Parameters
     ----------
     classifier : classifier
-        What stands for a policy: any classifier of scikit-learn's kind.
+        The form of the policy: any classifier of scikit-learn's kind.
     gamma : float
         Discount per step, in [0, 1].
     states : int
@@ -127,7 +127,7 @@ class ClassificationIteration(SaysWhatToWrite):
     ) -> Self:
         """Improve the policy, at first a random one, and return self.
 
-        Called again without a seed on the same environment, it goes on where it stopped.
+        Called again without a seed on the same environment, it continues where it stopped.
 
         Parameters
         ----------

@@ -35,7 +35,7 @@ class ClassifierPolicy(SaysWhatToWrite):
         Any estimator of scikit-learn's kind with `fit` and `predict` for classes, a pipeline too; it is copied, not
         changed. ``make_pipeline(TileCoding(...), LogisticRegression())`` classifies features.
     seed : int, optional
-        Seeds whatever is random in the classifier and has no ``random_state`` yet.
+        Seeds every random part of the classifier that has no ``random_state`` yet.
 
     Attributes
     ----------

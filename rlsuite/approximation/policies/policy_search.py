@@ -113,7 +113,7 @@ class PolicySearch(SaysWhatToWrite):
     ) -> Self:
         """Search for good parameters, and return self.
 
-        Called again without a seed on the same environment, it goes on where it stopped: a search in two parts gives
+        Called again without a seed on the same environment, it continues where it stopped: a search in two parts gives
         the same bytes as one. With a seed, or on another environment, it begins at the parameters found so far.
 
         Parameters
@@ -393,7 +393,7 @@ class CrossEntropyMethod(PolicySearch):
     spread : float
         Standard deviation that the first candidates are drawn with, around the policy's own parameters; above 0.
     noise : float or Schedule
-        Added to the variances after each iteration, at least 0; a schedule counts iterations, whatever its unit.
+        Added to the variances after each iteration, at least 0; a schedule counts iterations, with any unit.
 
     Attributes
     ----------

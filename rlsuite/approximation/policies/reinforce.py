@@ -231,7 +231,7 @@ class ReinforceWithBaseline(CriticAgent):
 
     Examples
     --------
-    The short corridor again; the values say what it is worth, -11.66 at best:
+    The short corridor again; the values show its return, -11.66 at best:
 
     >>> import gymnasium, rlsuite_envs
     >>> from rlsuite.features.identity import Identity

@@ -179,7 +179,7 @@ def cross_validate(
     Warns
     -----
     RlsuiteWarning
-        If learning failed by an error of a third-party estimator, which the warning tells.
+        If learning failed by an error of a third-party estimator, which the warning quotes.
 
     Examples
     --------

@@ -193,7 +193,7 @@ def double_sampled_error(errors: ArrayLike, batch: Batch) -> DoubleSampled:
 
     Examples
     --------
-    A fair coin, worth 0 or 2, is worth 1; single errors of 1 say otherwise:
+    A fair coin pays 0 or 2, so its value is 1; single errors of 1 suggest otherwise:
 
     >>> batch = Batch.from_arrays([0, 0, 0, 0], [0, 0, 0, 0], [0.0, 2.0, 2.0, 0.0], [1, 1, 1, 1], [True] * 4)
     >>> errors = evaluation_errors(lambda x: np.ones(len(x)), batch, gamma=1.0)

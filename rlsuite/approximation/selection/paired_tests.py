@@ -14,7 +14,7 @@ questions, right/wrong    `mcnemar`                               0 and 1 are no
 ========================  ======================================  ============================================
 
 The two halves of a data set are disjoint, so the noise of their difference can be estimated, unlike with ten folds,
-whose training sets overlap. A test of many learners against one finds a winner by chance sooner or later: `holm`
+whose training sets overlap. A test of many learners against one sooner or later finds a winner by accident: `holm`
 corrects for that.
 """
 
@@ -207,7 +207,7 @@ def mcnemar(a_is_right: ArrayLike, b_is_right: ArrayLike) -> PairedTest:
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Correct p values of several tests: the chance of even one false discovery stays below the level.
+    """Correct p values of several tests: the probability of even one false discovery stays below the level.
 
     The smallest is multiplied by the number of tests, the next by one less, and so on (Holm, A simple sequentially
     rejective multiple test procedure, Scandinavian Journal of Statistics 6, 1979). Holds for dependent tests too.
@@ -244,7 +244,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 def five_by_two_t(a: ArrayLike, b: ArrayLike) -> PairedTest:
     """Dietterich's t test after five two-fold cross-validations, each on another halving of the data.
 
-    The first difference of all, divided by a scale that the five halvings agree on: its noise is that of disjoint
+    The first difference of all, divided by a scale that the five halvings agree on: its noise is the noise of disjoint
     training sets. Which difference comes first is chance; `five_by_two_f` uses all ten.
 
     Parameters

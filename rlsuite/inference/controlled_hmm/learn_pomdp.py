@@ -88,8 +88,8 @@ def learn_pomdp(
     shared_observation : bool
         Whether what is seen depends on the state only, not on the action that led to it.
     reward_std : float, optional
-        If given, rewards are taken to be normal with this standard deviation around the mean of the state and action,
-        and tell about the states, too. By default they do not, and their means are computed at the end.
+        If given, rewards are assumed to be normal with this standard deviation around the mean of the state and action,
+        and help to infer the states. By default they do not, and their means are computed at the end.
     held_out : iterable of Episode or of tuples, optional
         Episodes that are not learned from; their log-likelihood after every iteration is `held_out_` of the result.
     max_iterations, tol

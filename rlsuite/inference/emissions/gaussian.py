@@ -272,7 +272,7 @@ class _Group(NamedTuple):
 class MultivariateGaussian(Emission):
     """A normal distribution with a covariance of its own for each state (R89 eq. 50, with one component).
 
-    Of an observation with missing coordinates (NaN) the rest is used: its likelihood is that of the rest alone, and
+    Of an observation with missing coordinates (NaN) the rest is used: its likelihood is the likelihood of the rest, and
     learning completes it by its expectation given the rest.
 
     Parameters

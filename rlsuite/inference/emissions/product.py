@@ -26,7 +26,7 @@ class Product(Emission):
     """b_k(z) = product of the channels' b_k.
 
     An observation is a row: the columns of the first channel, then those of the second, and so on. Each channel may be
-    missing by itself (NaN, or -1 for a symbol), and then counts for nothing.
+    missing alone (NaN, or -1 for a symbol), and is then ignored.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class Product(Emission):
         prior: object = None,
         frozen: AbstractSet[str] = frozenset(),
     ) -> Self:
-        """Return each channel fitted by itself."""
+        """Return each channel, fitted alone."""
         assert prior is None or isinstance(prior, _ChannelPriors)
         priors = [None] * len(self.channels) if prior is None else prior.each
         channels = list(self.channels)

@@ -38,7 +38,7 @@ def auto(mdp: MDP, *, max_iterations: int | None = None, **limits: Unpack[TimeLi
 
     With gamma = 1 that is `stochastic_shortest_path`; otherwise up to 128 states `policy_iteration`, which is exact.
     For larger models a few sweeps that follow the greedy policy of V = 0 show how fast its chain mixes. If the bounds
-    on its value come together quickly, `modified_policy_iteration` will need few sweeps, whatever gamma is; if not,
+    on its value come together quickly, `modified_policy_iteration` will need few sweeps for any gamma; if not,
     values have to propagate over many transitions, which `gauss_seidel` does in few sweeps.
 
     Parameters

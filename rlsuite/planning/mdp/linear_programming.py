@@ -168,8 +168,8 @@ def occupancy(mdp: MDP, policy: ArrayLike) -> FloatArray:
     ------
     ParameterError
         If `policy` has another shape, is not a distribution in some state, or takes an illegal action; or if gamma is 1
-        and the policy may never end, even if it earns nothing by that. The message names the state. Also if gamma
-        is within 1e-10 of 1, but not 1, and nothing ends.
+        and the policy may never end, even if it earns nothing by that. The message names the state. Or if gamma is
+        within 1e-10 of 1, but not 1, and nothing ends.
 
     Examples
     --------

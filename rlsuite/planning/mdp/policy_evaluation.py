@@ -51,8 +51,8 @@ def evaluate_policy(mdp: MDP, policy: ArrayLike, *, horizon: int | None = None) 
     ------
     ParameterError
         If `policy` has another shape, is not a distribution in some state, or takes an illegal action; or if gamma is
-        1, there is no horizon, and the policy may never end. The message names the state. Also if gamma is within
-        1e-10 of 1, but not 1, and nothing ends.
+        1, there is no horizon, and the policy may never end. The message names the state. Or if gamma is within 1e-10
+        of 1, but not 1, and nothing ends.
     ModelError
         If the rewards are so large that values overflow.
 

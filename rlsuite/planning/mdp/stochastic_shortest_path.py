@@ -28,14 +28,14 @@ def stochastic_shortest_path(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     """Solve an MDP with gamma = 1: the largest expected sum of rewards until the end.
 
     The model is checked first. Every state must be able to reach the end, which is a transition that ends the episode,
-    or a set of states in which one can stay for ever at a reward of 0 in each step; staying there is worth 0. And
-    avoiding the end in any other way must cost something, on average per step: otherwise total rewards are infinite, or
-    have no limit. Positive and zero rewards are allowed, as long as no policy can collect them for ever without paying
-    more.
+    or a set of states in which a policy can stay for ever at a reward of 0 in each step; staying there has the value 0.
+    And avoiding the end in any other way must cost something, on average per step: otherwise total rewards are
+    infinite, or have no limit. Positive and zero rewards are allowed, as long as no policy can collect them for ever
+    without paying more.
 
     In a set of states with cycles at no cost (`rlsuite.planning.total_reward.free_components`) every
     action that stays there has the value of the state, and is listed in ``optimal_actions``, as it loses nothing. But
-    ``policy`` leads out of it, by the best way, with probability 1; unless nothing outside is worth leaving for.
+    ``policy`` leads out of it, by the best way, with probability 1; unless nothing outside has more value.
 
     Up to 2,000 states policy iteration, beyond that sweeps in place as in `gauss_seidel`, from values that are meant to
     be too low, because from there they converge faster. There is no contraction to derive bounds from. Instead the
@@ -72,7 +72,7 @@ def stochastic_shortest_path(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
 
     Examples
     --------
-    To the end in two steps of cost 1, or straight on for 3; going back and forth for ever costs, too:
+    To the end in two steps of cost 1, or straight on for 3; going back and forth for ever also costs:
 
     >>> from rlsuite.models import MDP
     >>> from rlsuite.planning import stochastic_shortest_path
@@ -81,7 +81,7 @@ def stochastic_shortest_path(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     >>> solution.value.tolist(), solution.policy.tolist(), solution.error_bound < 1e-12
     ([-2.0, -1.0, 0.0], [0, 1, -1], True)
 
-    On the frozen lake one can stand in a corner for ever; who tries reaches the goal 14 times out of 17:
+    On the frozen lake the agent can stay in a corner for ever; if it tries, it reaches the goal 14 times out of 17:
 
     >>> lake = MDP.from_env("FrozenLake-v1", gamma=1.0)
     >>> round(stochastic_shortest_path(lake).value_at_start * 17, 6)

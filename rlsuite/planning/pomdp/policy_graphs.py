@@ -33,7 +33,7 @@ class PolicyGraph:
     successors : ndarray (n, Z) int64
         The node that follows each observation; -1 if it is impossible, or nothing follows.
     vectors : ndarray (n,) int64
-        The number of the alpha vector that each node stands for; with a horizon, of those with `steps_left` to go.
+        The number of the alpha vector of each node; with a horizon, of those with `steps_left` to go.
     steps_left : ndarray (n,) int64 or None
         How many steps are still to come, if the plan has a horizon.
     beliefs : ndarray (n, S) float64

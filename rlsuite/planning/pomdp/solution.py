@@ -28,7 +28,7 @@ MATCH = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class BeliefPlan(ABC):
-    """The base of the solutions of planners for a POMDP, whatever form the plan has.
+    """The base of the solutions of planners for a POMDP, with any form of plan.
 
     Attributes
     ----------

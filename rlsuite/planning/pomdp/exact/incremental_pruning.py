@@ -24,13 +24,14 @@ def incremental_pruning(pomdp: POMDP, *, horizon: int | None = None, **limits: U
 
     The fastest of the three exact methods, which find the same vectors: `witness`, `enumeration`, and this one. The
     sums of one vector per observation (`exact.backprojection`) are formed two sets at a time, the smallest
-    first, and whatever is not the best in any belief is left out before the next set joins (Cassandra, Littman & Zhang
-    1997, "Incremental pruning"). Small linear programs decide it, see `rlsuite.planning.pomdp.exact.pruning_kernels`.
+    first, and vectors that are not the best in any belief are removed before the next set joins (Cassandra, Littman &
+    Zhang 1997, "Incremental pruning"). Small linear programs decide it, see
+    `rlsuite.planning.pomdp.exact.pruning_kernels`.
 
     Parameters
     ----------
     pomdp : POMDP
-        The model. Some ten states are the usual size, whatever the method: the number of vectors is what counts, and
+        The model. About ten states are the usual size for any method: the number of vectors is what counts, and
         it may multiply with every step.
     horizon : int, optional
         H, the number of steps to plan for; any gamma will do. By default there is no end, and gamma must be below 1.

@@ -48,7 +48,7 @@ def aems2(
 ) -> OnlinePlan:
     """Plan online by best-first search in a tree of beliefs, between a lower and an upper bound.
 
-    Bounds that cost no search are computed beforehand. The plan searches whenever it is asked for an action, with the
+    Bounds that need no search are computed first. The plan searches whenever it is asked for an action, with the
     same effort each time, and stops early when one action is proven to be the best.
 
     Parameters

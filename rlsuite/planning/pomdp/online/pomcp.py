@@ -50,7 +50,7 @@ def pomcp(
 ) -> OnlinePlan:
     """Plan online by Monte-Carlo tree search: simulate episodes, with more simulations for promising actions.
 
-    Nothing is computed beforehand but bounds on the value at the start. The plan searches whenever it is asked for an
+    Only bounds on the value at the start are computed first. The plan searches whenever it is asked for an
     action, with the same effort each time; through `OnlinePlan.episode` it keeps its tree from step to step.
 
     Parameters
@@ -91,7 +91,7 @@ def pomcp(
     Returns
     -------
     OnlinePlan
-        Its bounds are those that cost no search - the best blind policy below, the fast informed bound above, or,
+        Its bounds need no search: the best blind policy below, the fast informed bound above, or,
         with a horizon, the optimum with observed states: the search improves neither. Its values are estimates.
 
     Raises
