@@ -21,7 +21,7 @@ import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite import plotting
 from rlsuite.approximation import Batch, FittedQ, LocallyWeightedRegression, RadialBasis
 
-grid = gymnasium.make("rlsuite/GridGoal-v0", walls="stay")
+grid = gymnasium.make("rlsuite/GridGoal-v0")
 env, model = rl.VectorObservation.coordinates(grid), rl.MDP.from_env(grid, gamma=0.9)
 batch, best = Batch.collect(env, steps=400, seed=0), rl.solve(model)
 regressors = {

@@ -18,7 +18,7 @@ from rlsuite import plotting
 from rlsuite.approximation import Batch, FittedQ
 from rlsuite.reference import principal_components
 
-grid = gymnasium.make("rlsuite/GridGoal-v0", walls="stay")
+grid = gymnasium.make("rlsuite/GridGoal-v0")
 model, rng = rl.MDP.from_env(grid, gamma=0.9), np.random.default_rng(0)
 rows, columns = np.mgrid[0:4, 0:6] / 2 - 0.25  # the middles of the pixels, in squares
 cells = grid.unwrapped.layout.cells
