@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from rlsuite.agents import Agent as Agent
     from rlsuite.agents import BatchMonteCarlo as BatchMonteCarlo
     from rlsuite.agents import BatchTD as BatchTD
+    from rlsuite.agents import BootstrappedQLearning as BootstrappedQLearning
     from rlsuite.agents import DelayedQLearning as DelayedQLearning
     from rlsuite.agents import DeterministicQLearning as DeterministicQLearning
     from rlsuite.agents import DifferentialSarsa as DifferentialSarsa

@@ -25,6 +25,7 @@ from rlsuite.agents.control.actor_critic import ActorCritic as ActorCritic
 from rlsuite.agents.control.actor_critic_lambda import ActorCriticLambda as ActorCriticLambda
 from rlsuite.agents.control.average_reward import DifferentialSarsa as DifferentialSarsa
 from rlsuite.agents.control.average_reward import RLearning as RLearning
+from rlsuite.agents.control.bootstrapped_q_learning import BootstrappedQLearning as BootstrappedQLearning
 from rlsuite.agents.control.delayed_q_learning import DelayedQLearning as DelayedQLearning
 from rlsuite.agents.control.double_q_learning import DoubleExpectedSarsa as DoubleExpectedSarsa
 from rlsuite.agents.control.double_q_learning import DoubleQLearning as DoubleQLearning
