@@ -161,7 +161,9 @@ class StateValueAgent(FeatureAgent, Predictor):
         """
         if not self.uses_features:
             if action_mask is not None:
-                raise errors.ParameterError("action_mask= is for an agent with features; the table knows what is legal")
+                raise errors.ParameterError(
+                    "action_mask= is for agents with features; a table already knows the legal actions"
+                )
             return super().act(observation)
         known: LinearValues = self.memory_
         if action_mask is not None:

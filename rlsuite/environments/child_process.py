@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 FORKS = hasattr(os, "memfd_create")
 """Whether this is Linux: elsewhere a fork may crash, or there is none."""
 GRACE = 0.25
-"""Seconds after which what continues beyond the deadline is interrupted."""
+"""Seconds beyond the deadline after which a call is interrupted."""
 PATIENCE = 1.0
 """Seconds after which it is killed."""
 STARTING = 60.0
@@ -121,7 +121,7 @@ def _forked(work: Callable[[], object], seconds: float) -> bytes:
         signal.pthread_sigmask(signal.SIG_SETMASK, signals)
         answer = _read(reading, monotonic() + seconds + PATIENCE)
     except OSError as error:
-        raise CannotBeFollowed(f"there is no process in which it could be asked ({error})") from error
+        raise CannotBeFollowed(f"no child process can be started for it ({error})") from error
     finally:
         ended = _end(child)
         for end in (reading, writing):

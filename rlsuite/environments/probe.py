@@ -314,7 +314,7 @@ class Probe:
         with self._checked():
             answer: Any = self.env.step(action + self.first_action)
         if type(answer) is not tuple or len(cast("tuple[Any, ...]", answer)) != 5:
-            raise CannotBeFollowed("its step does not return five things")
+            raise CannotBeFollowed("its step does not return five values")
         observation, reward, terminated, truncated, info = cast("tuple[Any, ...]", answer)
         end = bool(terminated), truncates(truncated)
         self._check_passages(steps=1, resets=0)
@@ -392,10 +392,10 @@ class Probe:
                     self.belongs(name)
                     raise Relearn
         if self.attributes.get(self.generator) is not self.rng:
-            raise CannotBeFollowed("it makes itself a new generator")
+            raise CannotBeFollowed("it makes a new generator")
         if self._replaced is not None and self._replaced.bit_generator.state != self._untouched:
             raise CannotBeFollowed(
-                "it draws from its generator where that cannot be replaced, as by a method of it that is kept"
+                "it draws from its generator in a way that cannot be followed, such as by a stored method"
             )
         new = {name for name in self.written if name not in self.changing and name != self.generator}
         needed = {name for name in read if name in (self.changing | new) and name not in self.in_state}
@@ -446,7 +446,7 @@ class Probe:
                 raise CannotBeFollowed(f"it draws from a generator in its attribute `{name}` that is not its np_random")
         used = [name for name, v in generators.items() if str(v.bit_generator.state) != before[name]]
         if any(self.attributes.get(name) is not v for name, v in generators.items()):
-            raise CannotBeFollowed("it makes itself a new generator in step or reset")
+            raise CannotBeFollowed("it makes a new generator in step or reset")
         if len({id(generators[name]) for name in used}) > 1:
             raise CannotBeFollowed(f"it draws from {len(used)} generators: {', '.join(used)}")
         return used[0] if used and "_np_random" not in used else "_np_random"

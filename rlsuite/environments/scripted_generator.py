@@ -266,7 +266,7 @@ class ScriptedGenerator(np.random.Generator):
         """Draw different numbers below n (Bentley and Floyd, A sample of brilliance), as `Generator.choice` does."""
         if n > MAX_OUTCOMES:
             raise Signal(
-                CannotBeFollowed(f"its generator draws of {n:,} without replacement, more than {MAX_OUTCOMES:,}")
+                CannotBeFollowed(f"its generator draws from {n:,} without replacement, more than {MAX_OUTCOMES:,}")
             )
         found: list[int] = []
         for last in range(n - many, n):

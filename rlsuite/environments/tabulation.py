@@ -187,7 +187,7 @@ def _packed(
         follower = TabulationFollower(of_witness, tabulation)
         called(partial(walk, witness, follower, REPLAYED))
         if follower.difference:
-            raise CannotBeFollowed(f"stepped with its own generator, it does something else: {follower.difference}")
+            raise CannotBeFollowed(f"with its own generator it behaves differently: {follower.difference}")
         packed = probe.packed()
         unnamed = {name for name in probe.named if isinstance(name, int)}
         new = {id(one) for one in gc.get_objects()} if unnamed else unnamed
@@ -272,7 +272,7 @@ def _ask(probe: Probe, deadline: float, max_states: int) -> Tabulation:
         if len(probe.states) > max_states or monotonic() > deadline:
             name, n_values = probe.most_values()
             raise CannotBeFollowed(
-                f"it has more states than could be asked for: {len(probe.states):,} were found"
+                f"it has more states than can be tabulated: {len(probe.states):,} were found"
                 + (f", and its attribute `{name}` has had {n_values:,} values" if n_values > 1 else "")
             )
     if different:
@@ -282,7 +282,7 @@ def _ask(probe: Probe, deadline: float, max_states: int) -> Tabulation:
         if probe.reset(state) != start:
             raise CannotBeFollowed("its reset depends on the state in which the last episode ended")
         if monotonic() > deadline:
-            raise CannotBeFollowed("there was not enough time to ask what reset does in each state")
+            raise CannotBeFollowed("there was not enough time to probe reset in each state")
     return Tabulation(probe, start, [rows.get(state) for state in range(len(probe.states))], probe.n_actions)
 
 

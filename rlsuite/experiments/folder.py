@@ -143,7 +143,7 @@ def load_results(folder: str | os.PathLike[str]) -> dict[str, list[Results]]:
                 found.setdefault(environment, []).append(Results(agent, environment, records, tuple(failed)))
     if not found and failures:
         raise FileError(
-            f"{folder} holds no finished cell: {failure_table(failures)}\nMend this, and run the experiment again with "
+            f"{folder} holds no finished cell: {failure_table(failures)}\nFix this, and run the experiment again with "
             "retry=True (--retry)"
         )
     if not found:

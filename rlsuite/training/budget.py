@@ -62,7 +62,7 @@ class Budget:
             record_every = whole_amount("record_every", record_every)
         if tabulate not in (None, True, False) or type(tabulate) is int:
             raise errors.ParameterError(
-                f"{tabulate=} is not one of True (make a table by asking step, or fail), False (never), and None "
+                f"{tabulate=} is not one of True (build a table by probing step, or fail), False (never), and None "
                 "(only with loop='compiled')"
             )
         return cls(amount, unit, record_every or math.ceil(amount / 200), evaluate_every, tabulate)

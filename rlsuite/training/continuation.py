@@ -101,4 +101,4 @@ def _check_legal(run: Run, observation: int, state: int) -> None:
     mdp = run.form.mdp
     other = isinstance(run.form.model, MDP) and run.encode is None and observation != state
     if mdp is not None and (other or (run.learner.legal[observation] & ~mdp.legal[state]).any()):
-        raise ValueError(f"observation {observation} is not one of state {state}")
+        raise ValueError(f"observation {observation} does not belong to state {state}")

@@ -86,11 +86,11 @@ class KeptRun(NamedTuple):
         vectors = arrays.take("run.vectors", np.float64, ndim=2)
         identity, kind, regret = plain["identity"], plain["kind"], plain["regret"]
         if len(position) != 5 or not all(-1 <= one < LARGEST for one in position) or min(position[ELAPSED:]) < 0:
-            raise ValueError(f"position={position} is not that of a run")
+            raise ValueError(f"position={position} does not fit a run")
         if len(totals) != 4 or not all(map(math.isfinite, totals)) or not np.isfinite(vectors).all():
             raise ValueError("a sum of rewards, or an observation, is not finite")
         if not (is_dict(identity) and all(isinstance(one, str) for one in identity.values())):
-            raise ValueError("what its environment is does not consist of text")
+            raise ValueError("the description of its environment is not text")
         if not isinstance(kind, str) or type(regret) is not bool:
             raise ValueError("kind or regret has a wrong type")
         for generator in (plain["agent_generator"], plain["env_generator"]):

@@ -161,7 +161,7 @@ class StepBuffer:
             if not over and not legal.any():
                 raise errors.LearningError(
                     f"{where(self.env, self.run_state)} info['action_mask']={mask!r} leaves no action, and the episode "
-                    "continues; an environment has to end the episode where no action is legal"
+                    "continues; an environment must end the episode where no action is legal"
                 )
             if 0 <= row < len(self.legal):
                 self.legal[row] = legal

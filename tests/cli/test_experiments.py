@@ -182,7 +182,7 @@ def test_failures_are_named_where_figures_are_asked_for(rlsuite, small, tmp_path
         assert "next: " not in ran.err
         assert (done.code, done.out) == (2, "")
         assert done.err.startswith("rlsuite: error: small holds no finished cell: 4 runs failed: ")
-        assert done.err.endswith(" Mend this, and run the experiment again with retry=True (--retry)\n")
+        assert done.err.endswith(" Fix this, and run the experiment again with retry=True (--retry)\n")
     else:
         assert "next: rlsuite plot small" in ran.err
         assert done.code == 0

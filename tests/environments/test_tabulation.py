@@ -452,9 +452,9 @@ class ResetRemembers(Walk):
         (Timed, "reads a clock"),
         (GlobalGenerator, "global generator of numpy.random"),
         (Normal, r"normal\(\)"),
-        (Endless, "more states than could be asked for"),
+        (Endless, "more states than can be tabulated"),
         (Guarded, "attribute `steps` has had"),
-        (NewGenerator, "makes itself a new generator"),
+        (NewGenerator, "makes a new generator"),
         (Everything, "all its attributes at once"),
         (ResetRemembers, "more states|reset depends on"),
     ],
@@ -508,7 +508,7 @@ class AsksForItsType(gym.Env):
 
 
 def test_what_only_its_own_steps_show_is_found_by_them(monkeypatch):
-    with pytest.raises(NotTabulated, match=r"stepped with its own generator, it does something else: at state"):
+    with pytest.raises(NotTabulated, match=r"with its own generator it behaves differently: at state"):
         asked(AsksForItsType())
     monkeypatch.setattr("rlsuite.environments.tabulation.walk", lambda *_: None)
     assert asked(AsksForItsType()).n_states == 4  # nothing else had found it

@@ -394,7 +394,7 @@ def test_damaged_runs(saved, run):
         ({"state": -1}, "state -1"),
         ({"state": 16}, "state 16"),
         ({"state": 0.0}, r"state 0\.0"),
-        ({"state": 5}, "is not one of state 5"),
+        ({"state": 5}, "does not belong to state 5"),
         ({"position": [16, 0, 1, 3, 1]}, "observation 16"),
         ({"position": [0, 4, 1, 3, 1]}, "action 4"),
         ({"position": [-1, 3, 1, 3, 1]}, "before anything was observed"),

@@ -213,7 +213,7 @@ class NetworkAgent(SaysWhatToWrite):
 def _wants(path: str | PathLike[str], kind: type, own: str | None) -> str:
     """Sentence about a network that was given where none is wanted, or the other way round."""
     if own is None:
-        return f"{path} holds a network of ours, {kind.__name__}.load(path) without network= reads it"
+        return f"{path} holds a network of rlsuite, {kind.__name__}.load(path) without network= reads it"
     return (
         f"{path} holds the weights of the network {own}, and no code: import it, and write "
         f"{kind.__name__}.load(path, network={own.rpartition('.')[2]})"

@@ -88,7 +88,7 @@ def test_a_file_says_which_network_it_wants(tmp_path):
         with pytest.raises(errors.FileError, match=rf"weights of the network {name}, and network=.* is another one"):
             DQN.load(path, network=other)
     DQN(hidden=(4,), **SMALL).learn("CartPole-v1", steps=5, seed=3).save(path)
-    with pytest.raises(errors.FileError, match="holds a network of ours"):
+    with pytest.raises(errors.FileError, match="holds a network of rlsuite"):
         DQN.load(path, network=rectified)
 
 
