@@ -125,6 +125,7 @@ if TYPE_CHECKING:
     from rlsuite.environments.compiled_env import CompiledDynamics as CompiledDynamics
     from rlsuite.environments.compiled_env import CompiledEnv as CompiledEnv
     from rlsuite.environments.finding import find_env as find_env
+    from rlsuite.environments.novelty import NoveltyBonus as NoveltyBonus
     from rlsuite.environments.tabular_env import TabularEnv as TabularEnv
     from rlsuite.environments.tabulated_model import tabulate as tabulate
     from rlsuite.environments.vector_env import TabularVectorEnv as TabularVectorEnv
