@@ -2,24 +2,38 @@
 
 from collections.abc import Mapping
 from functools import partial
+from importlib import import_module
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
 from rlsuite.agents.agent import Agent
+from rlsuite.agents.learner import Learner
 from rlsuite.agents.storage import defined_agents, read_agent
 from rlsuite.core import described
 from rlsuite.core.described import UnknownClass, build
 from rlsuite.core.named_estimators import Find, imported_class, named_class
+from rlsuite.core.npz import reading_npz
 
 
-def agent_classes() -> dict[str, type[Agent]]:
+def learner_classes() -> dict[str, type[Learner]]:
     """All agents by class name: those of rlsuite, and yours once they are imported.
 
-    >>> "Sarsa" in agent_classes()
-    True
+    >>> classes = learner_classes()
+    >>> "Sarsa" in classes, "FittedQ" in classes
+    (True, True)
     """
     _import_all()
     return defined_agents()
+
+
+def agent_classes() -> dict[str, type[Agent]]:
+    """Those agents that learn step by step, by class name.
+
+    >>> classes = agent_classes()
+    >>> "Sarsa" in classes, "FittedQ" in classes
+    (True, False)
+    """
+    return {name: kind for name, kind in learner_classes().items() if issubclass(kind, Agent)}
 
 
 def choices(key: str) -> tuple[str, dict[str, type]]:
@@ -34,7 +48,7 @@ def choices(key: str) -> tuple[str, dict[str, type]]:
     return described.choices(key)
 
 
-def build_agent(plain: Mapping[str, Any], find: Find = named_class) -> Agent:
+def build_agent(plain: Mapping[str, Any], find: Find = named_class) -> Any:
     """Make an agent from plain data.
 
     Parameters
@@ -59,14 +73,14 @@ def build_agent(plain: Mapping[str, Any], find: Find = named_class) -> Agent:
     try:
         return build("agent", defined_agents(), plain, find)
     except UnknownClass:
-        return build("agent", agent_classes(), plain, find)
+        return build("agent", learner_classes(), plain, find)
 
 
-def load(path: str | PathLike[str]) -> Agent:
+def load(path: str | PathLike[str]) -> Any:
     """Read an agent that was written by its ``save``.
 
-    Without a seed, `learn` continues the saved run, as if it had never stopped; with one, a new run begins
-    with what was learned.
+    Without a seed, `learn` goes on with the run that was saved, as if it had never stopped; with one, a new run begins
+    with what was learned. Methods that learn from a batch learn again from the transitions that their file keeps.
 
     Raises
     ------
@@ -83,12 +97,17 @@ def load(path: str | PathLike[str]) -> Agent:
     ...     rl.load(f"{folder}/sarsa.npz").q_.shape
     (16, 4)
     """
+    with reading_npz(path, "an agent") as arrays:
+        words = str(arrays.take_json("header").get("format")).split(" ")
+    kind = learner_classes().get(words[1]) if len(words) == 3 and words[1] != "agent" else None
+    if kind is not None and hasattr(kind, "load"):  # of a network
+        return cast(Any, kind).load(path)
     return read_agent(path, partial(build_agent, find=imported_class))
 
 
 def _import_all() -> None:
-    """Define the agents with features and all feature maps, which needs scikit-learn; PyTorch is not loaded."""
-    from rlsuite.approximation import agents, deep
-
-    assert agents.__all__
-    assert deep.DQN
+    """Define all agents and all feature maps, which needs scikit-learn; PyTorch is not loaded."""
+    for package in ("agents", "batch", "policies", "deep"):
+        module = import_module(f"rlsuite.approximation.{package}")
+        for name in module.__all__:  # some are loaded on first use
+            getattr(module, name)

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.agents import rule_parameters
+from rlsuite.agents.learner import Learner
 from rlsuite.agents.storage import EPISODE, RUN, episodes_of, fill, fill_run, ids_of_file, save, whole
 from rlsuite.core.aliases import Env, Observation, Own, Space
 from rlsuite.core.checks import fraction, positive_number, row_of_id
 from rlsuite.core.compilation import compiled
 from rlsuite.core.compiling_clock import CompilingTime
-from rlsuite.core.described import Described, Plain
+from rlsuite.core.described import Plain
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.npz import Npz
 from rlsuite.environments.facts import action_space_of
@@ -46,7 +47,7 @@ _one_at_a_time = threading.Lock()
 
 
 @dataclass(eq=False, kw_only=True)
-class Agent(Described):
+class Agent(Learner):
     """Base of all agents. Constructors only check and store parameters; names of learned arrays end in ``_``.
 
     An agent of your own is two compiled functions over a memory (a NamedTuple of arrays and numbers):
@@ -77,8 +78,6 @@ class Agent(Described):
         Steps of the present run so far; of the continued run, if the agent was loaded from a file.
     """
 
-    described_as = "agent"
-
     begin: ClassVar[Begin]
     step: ClassVar[Step]
     expected_rewards: ClassVar[tuple[float | str, float | str] | None] = None
@@ -88,6 +87,11 @@ class Agent(Described):
     """Parameters that the rule finds in ``memory.parameters``, and their types; see `rlsuite.Parameter`."""
 
     gamma: float = 0.99
+
+    @classmethod
+    def is_complete(cls) -> bool:
+        """Whether it has the second function of a rule."""
+        return hasattr(cls, "step")
 
     def __init_subclass__(cls) -> None:
         """Find the declared parameters; take a memory made by `remember`, as version 0.1 called `init_memory`."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.core.checks import is_dict
 from rlsuite.core.declared import check_array, declarations
 from rlsuite.core.described import UnknownClass, build, choices, describe
 from rlsuite.core.files import replacing
@@ -250,27 +251,19 @@ def whole(header: dict[str, Any], name: str) -> int:
     return value
 
 
-def take_header(arrays: Npz) -> dict[str, Any]:
-    """The header of a file.
-
-    Raises
-    ------
-    ValueError
-        If it does not consist of the entries that `save` writes.
-    """
-    header = arrays.take_json("header")
+def check_header(header: dict[str, Any]) -> None:
+    """Raise ValueError unless the header of a file consists of the entries that `save` writes."""
     if header.get("format") != FORMAT:
         raise ValueError(f"its format is {header.get('format')!r}, not {FORMAT!r}")
     for name in (header.keys() - {RUN, SPACE}) ^ set(HEADER):
         raise ValueError(f"its header {'has an unknown entry' if name in header else 'has no'} {name!r}")
     if not isinstance(header["agent"], dict):
         raise ValueError("the entry 'agent' of its header is not a JSON object")
-    return header
 
 
 def defined_agents() -> dict[str, type[Any]]:
     """The agents that are imported: those with features, which need scikit-learn, only once they are used."""
-    return {name: kind for name, kind in choices("agent")[1].items() if hasattr(kind, "step")}
+    return choices("agent")[1]
 
 
 def read_agent(path: str | PathLike[str], make: Callable[[Mapping[str, Any]], Any]) -> Any:
@@ -282,12 +275,20 @@ def read_agent(path: str | PathLike[str], make: Callable[[Mapping[str, Any]], An
         If the file is missing, damaged, written by something else, or of an agent that `make` does not know.
     """
     with reading_npz(path, "an agent") as arrays:
-        header = take_header(arrays)
+        header = arrays.take_json("header")
+        whole_run = header.get("format") != FORMAT and is_dict(header.get("agent"))
+        if not whole_run:
+            check_header(header)
         try:
             agent = make(header["agent"])
         except UnknownClass as error:
             raise errors.FileError(f"{path}: {error}; import the module that defines it first") from error
-        agent.restore(header, arrays, take_episodes(arrays))
+        if whole_run != hasattr(agent, "restore_file"):
+            raise ValueError(f"its format is {header['format']!r}, which is not that of {type(agent).__name__}")
+        if whole_run:  # methods that learn between steps keep what they have learned from
+            agent.restore_file(header, arrays)
+        else:
+            agent.restore(header, arrays, take_episodes(arrays))
         arrays.finish()
     return agent
 

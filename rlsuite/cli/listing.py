@@ -80,25 +80,24 @@ def run_envs(chosen: argparse.Namespace) -> int:
 
 def run_agents(chosen: argparse.Namespace) -> int:
     """List agents, or show one."""
-    from rlsuite.core.described import describe, parameters
     from rlsuite.experiments.lookup import find_agent_class
-    from rlsuite.registry import agent_classes
+    from rlsuite.registry import learner_classes
 
     if chosen.agent_name:
         kind = find_agent_class(chosen.agent_name)
         if chosen.json:
-            print_json(describe(kind()))
+            print_json(kind.defaults())
             return 0
-        defaults = [(name, repr(value)) for name, value in parameters(kind()).items()]
+        defaults = [(name, repr(value)) for name, value in kind.default_values().items()]
         print(f"{kind.__name__}\n\n{inspect.getdoc(kind)}\n")
         print(columns([("parameter", "default"), *defaults], indent=""))
         print(f"next: rlsuite train {in_dashes(kind.__name__)} ENV")
         return 0
-    classes = [kind for _, kind in sorted(agent_classes().items())]
+    classes = [kind for _, kind in sorted(learner_classes().items())]
     texts = [(f"{in_dashes(kind.__name__)} {kind.__name__} {_first_line(kind)}", kind) for kind in classes]
     classes = _matching(chosen.search, texts, "agent")
     if chosen.json:
-        print_json([{"about": _first_line(kind), **describe(kind())} for kind in classes])
+        print_json([{"about": _first_line(kind), **kind.defaults()} for kind in classes])
         return 0
     width = max(len(kind.__name__) for kind in classes)
     groups = {_group(kind): [one for one in classes if _group(one) == _group(kind)] for kind in classes}

@@ -276,12 +276,12 @@ def agent_of(chosen: argparse.Namespace) -> "Agent":
     """
     from rlsuite.core.described import match
     from rlsuite.experiments.lookup import find_agent_class
-    from rlsuite.registry import agent_classes, build_agent
+    from rlsuite.registry import build_agent, learner_classes
 
     try:
         kind: Any = find_agent_class(chosen.agent_name)
     except ParameterError as error:
-        if match(chosen.environment, agent_classes()) is None:
+        if match(chosen.environment, learner_classes()) is None:
             raise
         raise ParameterError(
             f"the agent comes first: rlsuite {chosen.command} {chosen.environment} {chosen.agent_name}"

@@ -193,23 +193,28 @@ def _drawing(name: str) -> "Generator[None]":
 
 
 def _one_seed(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywords) -> "Results":
+    import inspect
     import secrets
 
     from rlsuite.environments.finding import find_env
     from rlsuite.training.results import Results
+    from rlsuite.training.train import own_options
 
     env = find_env(chosen.environment, **env_keywords)
     goes_on = chosen.agent_name.endswith(".npz")
+    kept = {"save_to": chosen.save_to, "save_every": chosen.save_every}
+    taken = inspect.signature(agent.learn).parameters
+    for name, value in kept.items():
+        if value is not None and name not in taken:
+            flag = name.replace("_", "-")
+            raise ParameterError(f"--{flag}: {type(agent).__name__} saves what it has learned at the end alone: --save")
+    options = {"regret": chosen.regret, **kept, **own_options(agent, chosen.loop, chosen.tabulate, None)}
     agent.learn(
         env,
         **_length(chosen, agent, env),
         seed=secrets.randbelow(2**31) if chosen.seed is None and not goes_on else chosen.seed,
-        loop=chosen.loop,
-        tabulate=chosen.tabulate,
-        regret=chosen.regret,
         progress=_watched(),
-        save_to=chosen.save_to,
-        save_every=chosen.save_every,
+        **{name: value for name, value in options.items() if name in taken},
     )
     return Results(type(agent).__name__, chosen.environment, [agent.record_])
 

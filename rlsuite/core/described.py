@@ -64,15 +64,16 @@ def describe(value: object) -> Any:
     >>> describe(EpsilonGreedy(0.1))
     {'name': 'EpsilonGreedy', 'epsilon': 0.1}
     """
-    return _described("it", value)
+    return describe_part("it", value)
 
 
-def _described(what: str, value: object) -> Any:
+def describe_part(what: str, value: object) -> Any:
+    """Turn the value of a parameter into plain data, as `describe` does; its name says whether it is an estimator."""
     if isinstance(value, Described):
-        given = {key: _described(key, inner) for key, inner in parameters(value).items() if inner is not None}
+        given = {key: describe_part(key, inner) for key, inner in parameters(value).items() if inner is not None}
         return {"name": _name_of(type(value)), **given}
     if is_list(value) or is_tuple(value):
-        return [_described(what, inner) for inner in value]
+        return [describe_part(what, inner) for inner in value]
     if what in ESTIMATORS and not isinstance(value, type) and hasattr(value, "fit"):
         return named_estimators.described(what, value)
     return value.tolist() if is_array(value) else value

@@ -5,18 +5,19 @@ import inspect
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from rlsuite.agents import Agent
+from rlsuite.agents.learner import Learner
 from rlsuite.core.described import match
 from rlsuite.core.modules import module_of, parts_of
 from rlsuite.core.named_estimators import ESTIMATORS, named_class
 from rlsuite.errors import FileError, ParameterError, RlsuiteError, unknown
 from rlsuite.experiments.store import Table, is_table
-from rlsuite.registry import agent_classes, build_agent, choices, defined_agents
+from rlsuite.registry import build_agent, choices, defined_agents, learner_classes
 from rlsuite.synonyms import ELSEWHERE, in_dashes, nearest
 
 
-def find_agent_class(spec: str, folder: Path = Path()) -> type[Agent]:
+def find_agent_class(spec: str, folder: Path = Path()) -> type[Learner]:
     """Return the class of agents that ``spec`` stands for.
 
     Parameters
@@ -29,7 +30,7 @@ def find_agent_class(spec: str, folder: Path = Path()) -> type[Agent]:
     Returns
     -------
     type
-        A class derived from `Agent` that has both functions of a rule.
+        A class derived from `Learner` that can learn: for an `Agent`, one with both functions of a rule.
 
     Raises
     ------
@@ -53,7 +54,7 @@ def find_agent_class(spec: str, folder: Path = Path()) -> type[Agent]:
     own = {
         key: value
         for key, value in vars(module).items()
-        if inspect.isclass(value) and issubclass(value, Agent) and hasattr(value, "step")
+        if inspect.isclass(value) and issubclass(value, Learner) and value.is_complete()
     }
     if name not in own:
         listed = {key: value for key, value in own.items() if value.__module__ == module.__name__}
@@ -63,12 +64,12 @@ def find_agent_class(spec: str, folder: Path = Path()) -> type[Agent]:
             raise ParameterError(f"{spec!r} names no class: write '{place}:Class' (agents there: {', '.join(listed)})")
         raise ParameterError(f"{spec!r}: {unknown('agent', name, listed)}")
     kind = own[name]
-    if agent_classes().get(kind.__name__) is not kind:
+    if learner_classes().get(kind.__name__) is not kind:
         raise ParameterError(f"{spec!r}: another agent has the name {kind.__name__} already; rename the class")
     return kind
 
 
-def agent_from_table(table: Table, where: str, folder: Path = Path()) -> Agent:
+def agent_from_table(table: Table, where: str, folder: Path = Path()) -> Any:
     """Make an agent from its table in a file; errors say where in the file the fault is.
 
     Parameters
@@ -114,11 +115,11 @@ def _check_keys(kind: type, table: Table, where: str) -> None:
             _check_keys(classes[name], value, f"{where}.{key}")
 
 
-def _known_class(word: str) -> type[Agent]:
+def _known_class(word: str) -> type[Learner]:
     classes = defined_agents()
     name = word if word in classes else match(word, classes)
     if name is None:
-        classes = agent_classes()
+        classes = learner_classes()
         name = word if word in classes else match(word, classes)
     if name is None:
         raise ParameterError(_no_agent(word, classes))

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
 import gymnasium
 from tqdm import tqdm
@@ -39,6 +39,7 @@ from rlsuite.training.failures import FailedRun, Failure, always, ends_all, fail
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record, Results
 from rlsuite.training.signals import Stopped as Ended
+from rlsuite.training.train import own_options
 
 if TYPE_CHECKING:
     from rlsuite.core.aliases import Env
@@ -123,7 +124,7 @@ class Progress:
 def _clock(agent: Agent) -> Any:
     """[steps, episodes] learned so far, if the agent keeps count; read while another thread writes it."""
     try:
-        return getattr(agent.memory_, "clock", None)
+        return getattr(getattr(agent, "memory_", None), "clock", None)
     except NotLearned:
         return None
 
@@ -149,7 +150,9 @@ class Originals:
                 self._made[_key(cell)] = find_env(cell.env_id, **cell.keywords)
             env = self._made[_key(cell)]
             action_space_of(env)
-            dataclasses.replace(cell.agent.agent).bind_environment(env)
+            agent = cast(object, dataclasses.replace(cell.agent.agent))
+            if isinstance(agent, Agent):
+                agent.bind_environment(env)
 
     def size(self, cell: Cell) -> str:
         """A description of the observations and actions of the environment of a cell."""
@@ -350,8 +353,8 @@ class _Workers:
         env = self.originals.copy(cell)
         try:
             if type(agent).learn is not Agent.learn:
-                timing = as_taken_by(agent.learn, experiment.timing)
-                agent.learn(env, **timing, seed=cell.seed, loop=experiment.loop, optima=self.optima)
+                options = {**experiment.timing, **own_options(agent, experiment.loop, None, self.optima)}
+                agent.learn(env, **as_taken_by(agent.learn, options), seed=cell.seed)
                 return agent.record_
             budget, checkpoint = Budget.of(**experiment.timing), self._checkpoint(cell)
             loop, optima = experiment.loop, self.optima

@@ -126,7 +126,7 @@ def train(
         "episodes": episodes,
         "evaluate_every": evaluate_every,
         "record_every": record_every,
-        **_own_options(agent, loop, tabulate, optima),
+        **own_options(agent, loop, tabulate, optima),
     }
     run = _Run(agent, env, as_taken_by(agent.learn, options))
     ends = always if fail_fast else ends_all
@@ -251,7 +251,7 @@ def _no_agent(found: object) -> str:
     )
 
 
-def _own_options(agent: object, loop: LoopChoice, tabulate: bool | None, optima: Optima | None) -> dict[str, Any]:
+def own_options(agent: object, loop: LoopChoice, tabulate: bool | None, optima: Optima | None) -> dict[str, Any]:
     """Return what `learn` takes beside the options of every agent."""
     learn = getattr(agent, "learn", None)
     taken: Mapping[str, inspect.Parameter] = inspect.signature(learn).parameters if callable(learn) else {}

@@ -3,7 +3,7 @@ import warnings
 import gymnasium
 
 import rlsuite as rl
-from rlsuite.registry import agent_classes
+from rlsuite.registry import learner_classes
 
 
 def test_environments_are_those_of_the_registry(rlsuite_json):
@@ -48,7 +48,7 @@ def test_one_environment(rlsuite):
 
 def test_agents_are_found_in_the_code(rlsuite, rlsuite_json):
     names = [one["name"] for one in rlsuite_json("agents")]
-    assert names == sorted(agent_classes())
+    assert names == sorted(learner_classes())
     *lines, last = rlsuite("agents").out.splitlines()
     listed = [line.split()[0] for line in lines if line.startswith("  ")]
     assert sorted(listed) == names  # a line each

@@ -16,6 +16,7 @@ FAMILIES = {
     "agents/test_own_agent": "agents: action_value_agent memory tabular",
     "agents/test_storage": "registry",
     "agents/test_traces": "agents/control: eligibility",
+    "approximation/batch/test_batch_learner": "agents: learner; approximation: experience",
     "approximation/batch/test_batch": "approximation/batch: columns csv_files observations sources",
     "approximation/batch/test_fitted_iteration": "approximation/batch: action_inputs batch_agent regressors",
     "approximation/batch/test_lstd": "approximation/batch: linear_systems lspi observed_features",

@@ -6,11 +6,12 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite import errors
 from rlsuite.approximation.batch.action_masks import KnownActions, legal_at
 from rlsuite.approximation.batch.batch import Batch, check_batch
+from rlsuite.approximation.batch.batch_learner import BatchLearner
 from rlsuite.approximation.batch.observations import Encode, encoder
 from rlsuite.core.aliases import Space
 
 
-class BatchAgent:
+class BatchAgent(BatchLearner):
     """Base of the agents that learn from a `Batch`; subclasses define `predicted`.
 
     An action that a mask of the batch forbids at an observation has the value minus infinity there, and is never taken.
@@ -114,9 +115,17 @@ class BatchAgent:
         mask = None if action_mask is None else np.asarray(action_mask)[None]
         return int(self.policy(self._encode(observation)[None], mask)[0]) + self.first_action_
 
+    def chances(self, ids: NDArray[np.int64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Probabilities (n, n_actions) of the actions at ids (n,), of which some are legal; part of evaluations."""
+        first = int(getattr(self.observation_space_, "start", 0))
+        found = np.zeros(legal.shape)
+        found[np.arange(len(ids)), self.policy(ids[:, None] - first, legal)] = 1.0
+        return found
+
     def __getstate__(self) -> dict[str, object]:
         """Copy and pickle without the function that encodes observations, which is made again when needed."""
-        return {**self.__dict__, "_encode": None} if "_encode" in self.__dict__ else self.__dict__
+        copied = super().__getstate__()
+        return {**copied, "_encode": None} if "_encode" in copied else copied
 
     def not_learned(self) -> errors.NotLearned:
         """Return the error for a call before learning."""

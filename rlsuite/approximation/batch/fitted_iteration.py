@@ -24,23 +24,26 @@ values larger than the return of any sequence of rewards show it.
 
 import warnings
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
-from typing import Self, TypeAlias
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.tree import DecisionTreeRegressor
 from tqdm import tqdm
 
 from rlsuite.approximation.batch import regressors
 from rlsuite.approximation.batch.action_inputs import Matrix, OneForAll, OnePerAction
 from rlsuite.approximation.batch.action_masks import KnownActions
-from rlsuite.approximation.batch.batch import Batch, check_batch
+from rlsuite.approximation.batch.batch import Batch
 from rlsuite.approximation.batch.batch_agent import BatchAgent
+from rlsuite.approximation.batch.batch_learner import BatchLearner
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
-from rlsuite.core.checks import finite_number, fraction, whole_amount, whole_number
-from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
+from rlsuite.core.checks import finite_number, fraction, whole_amount
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import DivergenceWarning, LearningError, NotLearned, ParameterError, level_of_the_caller
 from rlsuite.features.estimators import Predictor, Transformer
+from rlsuite.models import MDP
 
 LONGEST = 1e6
 """Largest number of steps over which rewards are summed, where the discount sets no limit."""
@@ -57,13 +60,13 @@ Targets: TypeAlias = Callable[[NDArray[np.float64] | None], NDArray[np.float64]]
 
 
 @dataclass(eq=False)
-class FittedIteration(SaysWhatToWrite):
-    """Base of the methods that fit a regressor round after round; subclasses define `learn`.
+class FittedIteration(BatchLearner):
+    """Base of the methods that fit a regressor round after round; subclasses define `teach`.
 
     Parameters and attributes are those of `FittedQ`.
     """
 
-    regressor: Predictor
+    regressor: Predictor = field(default_factory=DecisionTreeRegressor)
     _: KW_ONLY
     gamma: float = 0.99
     iterations: int = 50
@@ -71,6 +74,7 @@ class FittedIteration(SaysWhatToWrite):
     tol: float = 0.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         regressors.check_regressor(self.regressor, type(self).__name__)
         self.gamma = fraction("gamma", self.gamma)
         self.iterations = whole_amount("iterations", self.iterations)
@@ -209,27 +213,16 @@ class FittedQ(FittedIteration, BatchAgent):
         super().__post_init__()
         self._way = OnePerAction if self.one_per_action else OneForAll
 
-    @says_what_to_write
-    def learn(self, batch: Batch, *, seed: int | None = None, progress: bool = False) -> Self:
-        """Do up to `iterations` rounds on a batch, and return self.
+    def teach(self, batch: Batch, seed: int, progress: bool) -> None:
+        """Do up to `iterations` rounds on a batch, from what is known on; part of `learn`.
 
-        Called again, it continues with what it has learned, on the same batch or another of the same environment.
-
-        Parameters
-        ----------
-        batch : Batch
-            The transitions.
-        seed : int, optional
-            Source of the randomness of regressors whose ``random_state`` has been left open.
-        progress : bool
-            Show a progress bar, with the largest change of a target. After Ctrl-C `learn` may be called again, and goes
-            on after the last round that was finished.
+        After Ctrl-C `learn` may be called again, and goes on after the last round that was finished.
 
         Raises
         ------
         ParameterError
-            If `batch` is not one, differs from that before, has no transition with some action, or has weights that
-            the regressor cannot use.
+            If the batch differs from that before, has no transition with some action, or has weights that the regressor
+            cannot use.
         LearningError
             If the regressor raises any error in `fit` or `predict` (the cause of this one; what the rounds
             before have learned is kept), or the first round already gives values that are not finite.
@@ -240,7 +233,7 @@ class FittedQ(FittedIteration, BatchAgent):
             If the values leave all bounds. Learning stops, and the regressors of the round before are kept.
         """
         self.bind_environment(batch)
-        rng = np.random.default_rng(None if seed is None else whole_number("seed", seed, at_least=0))
+        rng = np.random.default_rng(seed)
         features = self._features or ObservedFeatures(self.features, batch, "FittedQ")
         training = self._way(features(batch.observation), batch.action, batch.weight, self.n_actions_)
         goes_on = slice(None) if not batch.terminated.any() else np.flatnonzero(~batch.terminated)
@@ -279,7 +272,6 @@ class FittedQ(FittedIteration, BatchAgent):
             limit=value_limit(batch.reward, self.gamma),
             progress=progress,
         )
-        return self
 
     def predicted(self, observations: ArrayLike) -> NDArray[np.float64]:
         """Predict the values of all actions (n, n_actions) at observations (n, d), legal or not; errors as in `q`."""
@@ -328,26 +320,15 @@ class FittedValueIteration(FittedIteration):
     array([-7.458])
     """
 
-    @says_what_to_write
-    def learn(self, batch: Batch, *, seed: int | None = None, progress: bool = False) -> Self:
-        """Do up to `iterations` rounds on a batch, and return self.
+    def teach(self, batch: Batch, seed: int, progress: bool) -> None:
+        """Do up to `iterations` rounds on a batch, from what is known on; part of `learn`.
 
-        Called again, it continues with what it has learned.
-
-        Parameters
-        ----------
-        batch : Batch
-            Transitions of every legal action at every observation.
-        seed : int, optional
-            Source of the randomness of a regressor whose ``random_state`` has been left open.
-        progress : bool
-            Show a progress bar, with the largest change of a target. After Ctrl-C `learn` may be called again, and goes
-            on after the last round that was finished.
+        After Ctrl-C `learn` may be called again, and goes on after the last round that was finished.
 
         Raises
         ------
         ParameterError
-            If `batch` is not one, or some action was not tried at some observation.
+            If some action was not tried at some observation.
         LearningError
             If the regressor raises any error in `fit` or `predict` (the cause of this one; what the rounds
             before have learned is kept), or the first round already gives values that are not finite.
@@ -357,8 +338,7 @@ class FittedValueIteration(FittedIteration):
         DivergenceWarning
             If the values leave all bounds. Learning stops, and the regressor of the round before is kept.
         """
-        check_batch(batch, "FittedValueIteration.learn")
-        rng = np.random.default_rng(None if seed is None else whole_number("seed", seed, at_least=0))
+        rng = np.random.default_rng(seed)
         features = self._features or ObservedFeatures(self.features, batch, "FittedValueIteration")
         observations, row = np.unique(batch.observation, axis=0, return_inverse=True)
         pair = row.reshape(-1) * batch.n_actions + batch.action
@@ -391,7 +371,6 @@ class FittedValueIteration(FittedIteration):
             limit=value_limit(batch.reward, self.gamma),
             progress=progress,
         )
-        return self
 
     def value(self, observations: ArrayLike) -> NDArray[np.float64]:
         """Learned values of observations (n, d), shape (n,).
@@ -405,6 +384,55 @@ class FittedValueIteration(FittedIteration):
         """
         features, fitted = self.learned()
         return regressors.predictions(fitted[0], "FittedValueIteration", features(observations))
+
+    def usable(self, batch: Batch) -> Batch:
+        """Return the transitions at the observations where every legal action was tried; all if there are none."""
+        observations, row = np.unique(batch.observation, axis=0, return_inverse=True)
+        pair = row.reshape(-1) * batch.n_actions + batch.action
+        tried: NDArray[np.bool_] = np.bincount(pair, minlength=len(observations) * batch.n_actions) > 0
+        if batch.action_mask is not None:
+            tried |= ~KnownActions(batch.observation, batch.action_mask).at(observations).reshape(-1)
+        complete: NDArray[np.bool_] = np.all(tried.reshape(-1, batch.n_actions), axis=1)
+        whole = complete[row.reshape(-1)]
+        return batch.take(whole) if whole.any() else batch
+
+    def chances(self, ids: NDArray[np.int64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Probabilities (n, n_actions) of the actions at ids (n,), of which some are legal; part of evaluations."""
+        run = self._experience
+        if run is None or not isinstance(run.model, MDP):
+            raise NotLearned(
+                "FittedValueIteration takes actions in the environment in which it has learned, if its model is known: "
+                "values of states alone do not say what an action leads to"
+            )
+        from rlsuite.planning.operators import q_from_value
+
+        q = q_from_value(run.model, self.value(np.arange(run.model.n_states)[:, None]))
+        first = int(getattr(run.env.observation_space, "start", 0))
+        found = np.zeros(legal.shape)
+        found[np.arange(len(ids)), np.where(legal, q[ids - first], -np.inf).argmax(axis=1)] = 1.0
+        return found
+
+    def act(self, observation: Any, action_mask: ArrayLike | None = None) -> int:
+        """Take the action that is best by one step of lookahead in the model of the environment.
+
+        Raises
+        ------
+        NotLearned
+            Before the first `learn`, or if it was not in an environment whose model is known.
+        """
+        run = self._experience
+        legal = np.ones((1, run.n_actions if run else 1), dtype=np.bool_)
+        if run is not None and isinstance(run.model, MDP):
+            first = int(getattr(run.env.observation_space, "start", 0))
+            legal = np.array(run.model.legal)[[int(observation) - first]]
+        if action_mask is not None:
+            legal = np.asarray(action_mask, dtype=np.bool_)[None]
+        return int(self.chances(np.array([int(observation)]), legal).argmax()) + (run.first_action if run else 0)
+
+    def evaluated(self) -> Any:
+        """The greedy policy by lookahead, where there is a model; else the policy that collects."""
+        run = self._experience
+        return self if run is not None and run.is_exact else None
 
 
 def _every_pair_weighs(observations: NDArray[np.float64], pair: NDArray[np.int64], batch: Batch) -> NDArray[np.float64]:

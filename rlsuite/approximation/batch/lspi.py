@@ -11,7 +11,6 @@ the others are added up once.
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +23,6 @@ from rlsuite.approximation.batch.linear_systems import solve
 from rlsuite.approximation.batch.lstd import scaled
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
 from rlsuite.core.checks import finite_number, fraction, whole_amount
-from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.errors import ConvergenceWarning, ParameterError, level_of_the_caller
 from rlsuite.features.estimators import Matrix, Transformer
 
@@ -33,7 +31,7 @@ TIE = 1e-9
 
 
 @dataclass(eq=False)
-class LSPI(BatchAgent, SaysWhatToWrite):
+class LSPI(BatchAgent):
     """LSPI: least-squares policy iteration (Lagoudakis & Parr 2003, Fig. 8) with any features.
 
     Parameters
@@ -79,6 +77,7 @@ class LSPI(BatchAgent, SaysWhatToWrite):
     ridge: float = 0.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.gamma = fraction("gamma", self.gamma)
         self.iterations = whole_amount("iterations", self.iterations)
         self.ridge = finite_number("ridge", self.ridge)
@@ -89,24 +88,16 @@ class LSPI(BatchAgent, SaysWhatToWrite):
         self.changes_: list[int] = []
         self.converged_ = False
 
-    @says_what_to_write
-    def learn(self, batch: Batch, *, progress: bool = False) -> Self:
-        """Improve the policy on a batch until it stays the same, and return self.
+    def teach(self, batch: Batch, seed: int, progress: bool) -> None:
+        """Improve the policy on a batch until it stays the same; part of `learn`.
 
-        The first policy takes the first legal action everywhere; called again, `learn` goes on with the last, also
-        after Ctrl-C.
-
-        Parameters
-        ----------
-        batch : Batch
-            The transitions.
-        progress : bool
-            Show a progress bar, with the number of observations at which the policy has changed.
+        The first policy takes action 0 everywhere; called again, it goes on with the last, also after Ctrl-C. Nothing
+        is random.
 
         Raises
         ------
         ParameterError
-            If `batch` is not one, or differs from that before.
+            If the batch differs from that before.
         LearningError
             If the values of a policy have no solution; those of the policy before are kept.
 
@@ -130,14 +121,13 @@ class LSPI(BatchAgent, SaysWhatToWrite):
             policy = improved
             self.converged_ = not self.changes_[-1]
             if self.converged_:
-                return self
+                return
         warnings.warn(
             f"LSPI: the policy still changes at {self.changes_[-1]} of {policy.size} observations after "
             f"{self.iterations} rounds; more features, more transitions or a ridge may help",
             ConvergenceWarning,
             stacklevel=level_of_the_caller(),
         )
-        return self
 
     def predicted(self, observations: ArrayLike) -> NDArray[np.float64]:
         """Predict the values of all actions (n, n_actions) at observations (n, d), legal or not; errors as in `q`."""

@@ -10,16 +10,15 @@ There is no step size, the order of presentation does not matter, and every tran
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.approximation.batch.batch import Batch, check_batch
+from rlsuite.approximation.batch.batch import Batch
+from rlsuite.approximation.batch.batch_learner import BatchLearner
 from rlsuite.approximation.batch.linear_systems import solve
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
 from rlsuite.core.checks import finite_number, fraction
-from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.errors import NotLearned, ParameterError
 from rlsuite.features.estimators import Matrix, Transformer
 from rlsuite.models.aliases import AnyArray
@@ -29,7 +28,7 @@ CHUNK = 2_048
 
 
 @dataclass(eq=False)
-class LSTD(SaysWhatToWrite):
+class LSTD(BatchLearner):
     """LSTD(lambda): the value of the policy that collected the batch, linear in the features (Boyan 2002).
 
     Parameters
@@ -74,6 +73,7 @@ class LSTD(SaysWhatToWrite):
     ridge: float = 0.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.gamma = fraction("gamma", self.gamma)
         self.lambda_ = fraction("lambda_", self.lambda_)
         self.ridge = finite_number("ridge", self.ridge)
@@ -84,20 +84,19 @@ class LSTD(SaysWhatToWrite):
         self._matrix: Matrix = None
         self._vector = np.zeros(0)
 
-    @says_what_to_write
-    def learn(self, batch: Batch) -> Self:
-        """Add the transitions of a batch to those learned from before, and return self.
+    def teach(self, batch: Batch, seed: int, progress: bool) -> None:
+        """Add the transitions of a batch to those learned from before; part of `learn`.
 
-        The order and the number of batches make no difference, as long as none ends within an episode.
+        The order and the number of batches make no difference, as long as none ends within an episode. Nothing is
+        random.
 
         Raises
         ------
         ParameterError
-            If `batch` is not one, or its observations are of another width than before.
+            If its observations are of another width than before.
         LearningError
             If the equations have no solution; what was learned before is kept.
         """
-        check_batch(batch, "LSTD.learn")
         features = self._features or ObservedFeatures(self.features, batch, "LSTD")
         before = features(batch.observation)
         step = before - self.gamma * scaled(features(batch.next_observation), ~batch.terminated)
@@ -110,7 +109,6 @@ class LSTD(SaysWhatToWrite):
             matrix, vector = self._matrix + matrix, self._vector + vector
         self._weights = solve(matrix, vector, self.ridge, "LSTD")
         self._features, self._matrix, self._vector = features, matrix, vector
-        return self
 
     def _traced(self, before: Matrix, step: Matrix, batch: Batch) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return A (k, k) and b (k,) with traces: these are dense, whatever the features are."""
@@ -142,6 +140,9 @@ class LSTD(SaysWhatToWrite):
         weights = self.weights_
         assert self._features is not None
         return self._features(observations) @ weights
+
+    def evaluated(self) -> None:
+        """Nothing of its own: what is evaluated is the policy that collects, whose values it learns."""
 
     @property
     def weights_(self) -> NDArray[np.float64]:

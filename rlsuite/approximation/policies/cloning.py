@@ -8,25 +8,28 @@ Where the class that is predicted is an illegal action, the legal one that the c
 """
 
 from contextlib import AbstractContextManager
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.tree import DecisionTreeClassifier
 
 from rlsuite import errors
 from rlsuite.approximation.batch.action_masks import KnownActions, legal_at
-from rlsuite.approximation.batch.batch import Batch, check_batch
+from rlsuite.approximation.batch.batch import Batch
+from rlsuite.approximation.batch.batch_learner import OPTIMAL, Acting, BatchLearner
 from rlsuite.approximation.batch.observations import encoded
 from rlsuite.approximation.batch.regressors import fresh
 from rlsuite.core.aliases import Space
-from rlsuite.core.checks import legal_actions, whole_number
-from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
+from rlsuite.core.checks import fraction, legal_actions, whole_number
 from rlsuite.features.checks import check_observations, naming, shown
 from rlsuite.features.estimators import Predictor, is_classifier
 from rlsuite.planning.solution import Solution
 
 
-class ClassifierPolicy(SaysWhatToWrite):
+@dataclass(eq=False)
+class ClassifierPolicy(BatchLearner):
     """A policy given by a classifier.
 
     Parameters
@@ -35,7 +38,12 @@ class ClassifierPolicy(SaysWhatToWrite):
         Any estimator of scikit-learn's kind with `fit` and `predict` for classes, a pipeline too; it is copied, not
         changed. ``make_pipeline(TileCoding(...), LogisticRegression())`` classifies features.
     seed : int, optional
-        Seeds every random part of the classifier that has no ``random_state`` yet.
+        Seeds whatever is random in the classifier and has no ``random_state`` yet; by default that of `learn` does.
+    gamma : float
+        Discount per step of evaluations, in [0, 1].
+    behaviour : str or callable
+        Who is cloned, if `learn` is given an environment: "optimal", an optimal policy of its model; "random"; a saved
+        agent ``FILE.npz``; or ``behaviour(observation) -> action``.
 
     Attributes
     ----------
@@ -59,7 +67,16 @@ class ClassifierPolicy(SaysWhatToWrite):
     (1, 0)
     """
 
-    def __init__(self, classifier: Predictor, seed: int | None = None) -> None:
+    classifier: Predictor = field(default_factory=DecisionTreeClassifier)
+    seed: int | None = None
+    _: KW_ONLY
+    gamma: float = 0.99
+    behaviour: str | Acting = OPTIMAL
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.gamma = fraction("gamma", self.gamma)
+        classifier = self.classifier
         if not (hasattr(classifier, "fit") and hasattr(classifier, "predict")) or isinstance(classifier, type):
             raise errors.ParameterError(
                 f"classifier={shown(classifier)} must be an instance of a classifier, such as GaussianNB()"
@@ -68,12 +85,12 @@ class ClassifierPolicy(SaysWhatToWrite):
             raise errors.ParameterError(
                 f"classifier={shown(classifier)} predicts numbers, but actions are classes; FittedQ takes regressors"
             )
-        self.classifier = classifier
-        self.seed = None if seed is None else whole_number("seed", seed, at_least=0)
+        self.seed = None if self.seed is None else whole_number("seed", self.seed, at_least=0)
+        self._own_seed = self.seed
 
-    observation_space_: Space | None = None
-    first_action_: int = 0
-    _known: KnownActions | None = None
+    observation_space_: Space | None = field(default=None, init=False, repr=False)
+    first_action_: int = field(default=0, init=False, repr=False)
+    _known: KnownActions | None = field(default=None, init=False, repr=False)
 
     def fit(self, observations: ArrayLike, actions: ArrayLike, action_mask: ArrayLike | None = None) -> Self:
         """Learn from examples, observations (n, d) and the actions (n,) taken there, and return self.
@@ -100,7 +117,7 @@ class ClassifierPolicy(SaysWhatToWrite):
                 raise errors.ParameterError(f"action_mask[{at}] forbids action {taken[at]}, which actions[{at}] takes")
         fitted = None
         if known.size > 1:  # most classifiers raise an error for a single class
-            fitted = fresh(self.classifier, np.random.default_rng(self.seed))
+            fitted = fresh(self.classifier, np.random.default_rng(self._own_seed))
             with naming(f"ClassifierPolicy: {type(fitted).__name__} cannot learn from these {len(seen)} examples"):
                 fitted.fit(seen, taken)
         self.classifier_, self.actions_, self.n_features_in_ = fitted, known, seen.shape[1]
@@ -108,12 +125,11 @@ class ClassifierPolicy(SaysWhatToWrite):
         self._share = np.bincount(np.searchsorted(known, taken)) / taken.size
         return self
 
-    @says_what_to_write
-    def learn(self, batch: Batch) -> Self:
-        """Clone the policy that a batch was collected with, and return self; see `fit`."""
-        check_batch(batch, "ClassifierPolicy.learn")
+    def teach(self, batch: Batch, seed: int, progress: bool) -> None:
+        """Clone the policy that a batch was collected with, as `fit` does; part of `learn`."""
         self.observation_space_, self.first_action_ = batch.observation_space, batch.first_action
-        return self.fit(batch.observation, batch.action + batch.first_action, batch.action_mask)
+        self._own_seed = seed if self.seed is None else self.seed
+        self.fit(batch.observation, batch.action + batch.first_action, batch.action_mask)
 
     def imitate(self, solution: Solution, vectors: ArrayLike | None = None) -> Self:
         """Clone the policy of a solved model, and return self; see `fit`.
@@ -203,6 +219,14 @@ class ClassifierPolicy(SaysWhatToWrite):
         if found.ndim == 1:  # a decision between two: above 0 for the second
             found = np.stack([-found, found], axis=1)
         return found if found.shape == by_share.shape else by_share
+
+    def chances(self, ids: NDArray[np.int64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Probabilities (n, n_actions) of the actions at ids (n,), of which some are legal; part of evaluations."""
+        first = int(getattr(self.observation_space_, "start", 0))
+        found = np.zeros(legal.shape)
+        chosen = self.predict(ids[:, None] - first, None if legal.all() else legal)
+        found[np.arange(len(ids)), chosen - self.first_action_] = 1.0
+        return found
 
     def act(self, observation: object, action_mask: ArrayLike | None = None) -> int:
         """Return the action for one observation; see `predict`."""

@@ -1,0 +1,38 @@
+"""The base of whatever commands, files of experiments and `rlsuite.train` take as an agent."""
+
+import dataclasses
+from typing import Any, cast
+
+from rlsuite.core.described import Described, Plain, describe_part
+
+
+class Learner(Described):
+    """Base of all agents: of `Agent`, which learns step by step, and of methods that learn in other ways.
+
+    A subclass is a dataclass with a parameter `gamma` and the methods ``learn(env, *, steps=, episodes=, seed=,
+    evaluate_every=, record_every=, progress=)``, `act` and `save`; `learn` leaves its `Record` in ``record_``.
+    """
+
+    described_as = "agent"
+
+    @classmethod
+    def is_complete(cls) -> bool:
+        """Whether it can learn; a base of others cannot."""
+        return callable(getattr(cls, "learn", None))
+
+    @classmethod
+    def default_values(cls) -> dict[str, Any]:
+        """The parameters that have a default, with it."""
+        found: dict[str, Any] = {}
+        for field in dataclasses.fields(cast(Any, cls)):
+            make: Any = field.default_factory
+            value: Any = field.default if make is dataclasses.MISSING else make()
+            if field.init and value is not dataclasses.MISSING:
+                found[field.name] = value
+        return found
+
+    @classmethod
+    def defaults(cls) -> Plain:
+        """The class as plain data, with the parameters that it has by default."""
+        values = {key: value for key, value in cls.default_values().items() if value is not None}
+        return {"name": cls.__name__, **{key: describe_part(key, value) for key, value in values.items()}}

@@ -1,0 +1,363 @@
+"""The base of the methods that learn from a batch: from one that is given, or from one that they collect themselves.
+
+In an environment such a method collects transitions, and learns from all of them anew whenever it is evaluated, and at
+the end. So what it has learned is a function of the transitions and the seed, and that is what a file keeps: reading it
+means learning again, with the same bytes.
+"""
+
+import dataclasses
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final, Self, cast
+
+import numpy as np
+from gymnasium.spaces import Discrete
+from numpy.typing import NDArray
+
+from rlsuite import errors
+from rlsuite.agents.learner import Learner
+from rlsuite.agents.storage import EPISODE, episodes_of, load
+from rlsuite.approximation.batch.batch import Batch, check_batch
+from rlsuite.approximation.experience import Experience
+from rlsuite.core.aliases import Env
+from rlsuite.core.checks import whole_number
+from rlsuite.core.described import describe
+from rlsuite.core.files import replacing
+from rlsuite.core.keywords import says_what_to_write
+from rlsuite.core.npz import Npz
+from rlsuite.environments.facts import NO_LIMIT
+from rlsuite.environments.finding import find_env
+from rlsuite.models import MDP
+from rlsuite.training.budget import Budget
+from rlsuite.training.optimum import Optima
+from rlsuite.training.results import Record
+
+FORMAT: Final = "rlsuite batch learner 1"
+COLUMNS: Final = ("observation", "action", "reward", "next_observation", "terminated", "first", "weight")
+MASKS: Final = ("action_mask", "next_action_mask")
+
+RANDOM, OPTIMAL = "random", "optimal"
+
+RUN: Final = ("_experience", "_asked_for", "_episodes", "_before", "record_")
+"""Attributes that belong to the run, and not to what was learned."""
+
+Acting = Callable[..., Any]
+"""``behaviour(observation) -> action``; one with a parameter `action_mask` is told the legal actions."""
+
+
+@dataclass(eq=False, kw_only=True)
+class BatchLearner(Learner):
+    """Base of the methods that learn from a `Batch`; subclasses define `teach`.
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    behaviour : str or callable
+        Who collects the transitions, if an environment is given: "random", all legal actions equally likely; "optimal",
+        an optimal policy of the environment's model; ``FILE.npz``, a saved agent; or ``behaviour(observation)``.
+
+    Attributes
+    ----------
+    record_ : Record
+        What the last call of `learn` in an environment has noted.
+    episodes_ : ndarray, shape (n_episodes,)
+        Fields ``return`` (float64) and ``length`` (int64, steps) of all finished episodes.
+    seed_ : int
+        The seed of the last call of `learn`, given or drawn.
+    """
+
+    gamma: float = 0.99
+    behaviour: str | Acting = RANDOM
+
+    def __post_init__(self) -> None:
+        if not callable(self.behaviour) and not isinstance(cast(object, self.behaviour), str):
+            raise errors.ParameterError(
+                f"behaviour={self.behaviour!r} must be 'random', 'optimal', the name of a saved agent FILE.npz, or a "
+                "function from observations to actions"
+            )
+        named = isinstance(self.behaviour, str) and Path(self.behaviour).suffix != ".npz"
+        if named and self.behaviour not in (RANDOM, OPTIMAL):
+            raise errors.ParameterError(errors.unknown("behaviour", str(self.behaviour), (RANDOM, OPTIMAL, "FILE.npz")))
+        self.seed_: int
+        self.record_: Record
+        self._lessons: list[tuple[Batch, int]] = []
+        self._episodes: list[NDArray[np.void]] = []
+        self._experience: Experience | None = None
+        self._asked_for: str | Env | None = None
+        self._before = (0, 0)  # steps and episodes of the run of the file that this was read from
+
+    @classmethod
+    def is_complete(cls) -> bool:
+        """Whether it can be taught."""
+        return cls.teach is not BatchLearner.teach
+
+    def teach(self, batch: Batch, seed: int, progress: bool) -> None:
+        """Learn from a batch, going on from what is known; all randomness comes from the seed."""
+        raise NotImplementedError
+
+    def act(self, observation: object, action_mask: Any = None) -> int:
+        """Return the action for an observation."""
+        raise NotImplementedError
+
+    def usable(self, batch: Batch) -> Batch:
+        """Return the transitions of a batch of experience that can be learned from."""
+        return batch
+
+    def evaluated(self) -> Any:
+        """What is evaluated during a run: this policy itself; None for the one that collects at random."""
+        return self
+
+    @says_what_to_write
+    def learn(
+        self,
+        env: str | Env | Batch,
+        *,
+        steps: int | None = None,
+        episodes: int | None = None,
+        seed: int | None = None,
+        evaluate_every: int | None = None,
+        record_every: int | None = None,
+        regret: bool = False,
+        progress: bool = False,
+        optima: Optima | None = None,
+    ) -> Self:
+        """Learn from a batch, or collect one in an environment and learn from it; return self.
+
+        Called again on a batch, it goes on with what it has learned. In an environment, it learns from all transitions
+        of the run anew: ``learn(env, steps=n, seed=s)`` gives what ``learn(Batch.collect(env, steps=n, seed=s),
+        seed=s)`` gives. Called again there without a seed, it collects more, also after `rlsuite.load`; two halves give
+        the bytes of the whole.
+
+        Parameters
+        ----------
+        env : Batch, or str or gymnasium.Env
+            The transitions; or an id, ``module:Id``, ``file.py:Class``, or an instance, to collect them in.
+        steps, episodes : int
+            How much to collect in an environment; one of the two.
+        seed : int, optional
+            Source of all randomness; drawn and kept in ``seed_`` if not given.
+        evaluate_every : int, optional
+            Steps (or episodes) between two evaluations, each of what is learned from the transitions until then. Where
+            nothing can be learned from these yet, random actions are evaluated.
+        record_every : int, optional
+            Steps (or episodes) between two records of the cumulative reward; by default there are about 200 records.
+        regret : bool
+            Solve the model, if there is one, and note the optimal value.
+        progress : bool
+            Show a progress bar.
+        optima : Optima, optional
+            A store of solved models to share between runs; implies `regret`.
+
+        Raises
+        ------
+        ParameterError
+            If an argument is outside its allowed values, or a batch lacks what the method needs.
+        EnvironmentNotFound, UnsuitableEnvironment
+            If there is no such environment, or the method cannot learn in it.
+        LearningError
+            If the environment or the estimator fails; what was learned before is kept.
+        """
+        if seed is not None:
+            whole_number("seed", seed, at_least=0)
+        if isinstance(env, Batch) or (steps is episodes is None):
+            batch = check_batch(env, f"{type(self).__name__}.learn")
+            timing = {"steps": steps, "episodes": episodes, "evaluate_every": evaluate_every}
+            for name, value in timing.items():
+                if value is not None:
+                    raise errors.ParameterError(
+                        f"{name}={value} is for an environment; a batch is learned from as it is"
+                    )
+            self.seed_ = _entropy(seed)
+            self._experience, self._before = None, (0, 0)
+            lessons, self._lessons = self._lessons, []  # until the lesson is over, there is nothing to save
+            self.teach(batch, self.seed_, progress)
+            self._lessons = [*lessons, (batch, self.seed_)]
+            return self
+        budget = Budget.of(steps, episodes, evaluate_every, record_every)
+        run, before = self._experience, (0, 0)
+        if run is None or seed is not None or env is not self._asked_for:
+            before, self._before = self._before if seed is None else (0, 0), (0, 0)
+            if before == (0, 0):
+                self.seed_ = _entropy(seed)
+            run = Experience(find_env(env), self.gamma, self.seed_, optima or (Optima() if regret else None))
+        self._experience, self._asked_for = run, env
+        self._collect(run, budget, before, progress)
+        self.record_ = run.record()
+        self._episodes.append(episodes_of(self.record_))
+        return self
+
+    def _collect(self, run: Experience, budget: Budget, before: tuple[int, int], progress: bool) -> None:
+        """Collect what the budget says, after what was done before, in steps and in episodes, if a file had that."""
+        began = time.perf_counter()
+        steps, episodes = (run.steps, run.episodes) if before == (0, 0) else before
+        length = (steps if budget.unit == "steps" else episodes) + budget.amount
+        policy = self._behaviour(run)
+        batch = Batch.collect(run.env, **cast(Any, {budget.unit: length}), policy=policy, seed=self.seed_)
+        ends = _ends(batch, run, budget)
+        if run.steps < steps:
+            run.follow(batch.reward[:steps], ends[:steps])
+        present: dict[str, int] = {"steps": 0}
+        seconds = 0.0
+
+        def learned() -> Any:
+            nonlocal seconds
+            start = time.perf_counter()
+            try:
+                self._learn_anew(batch.take(slice_of(run.steps)), progress=False)
+            except (errors.ParameterError, errors.LearningError):
+                if run.over:
+                    raise
+                return policy  # nothing can be learned from so few transitions
+            finally:
+                seconds += time.perf_counter() - start
+            present["steps"] = run.steps
+            return self.evaluated() or policy
+
+        run.begin(budget, learned)
+        run.seconds = time.perf_counter() - began
+        run.add(batch.reward[steps:], ends[steps:])
+        run.seconds += seconds
+        if present["steps"] != run.steps:
+            began = time.perf_counter()
+            self._learn_anew(batch, progress)
+            run.seconds += time.perf_counter() - began
+
+    def _learn_anew(self, batch: Batch, progress: bool) -> None:
+        """Learn from a batch alone, forgetting what was known."""
+        twin = dataclasses.replace(self)
+        usable = self.usable(batch)
+        twin.teach(usable, self.seed_, progress)
+        kept = {name: vars(self)[name] for name in RUN if name in vars(self)}
+        vars(self).update(vars(twin) | kept | {"_lessons": [(usable, self.seed_)]})
+
+    def _behaviour(self, run: Experience) -> Acting | None:
+        """The policy that collects; None for random actions."""
+        if callable(self.behaviour):
+            return self.behaviour
+        if self.behaviour == RANDOM:
+            return None
+        if self.behaviour == OPTIMAL:
+            if not isinstance(run.model, MDP):
+                raise errors.UnsuitableEnvironment(
+                    f"behaviour='optimal' needs a model, and {run.facts.name} has none that can be solved: give "
+                    "behaviour= the name of a saved agent, FILE.npz, or a function"
+                )
+            return _optimal(run.model, run)
+        import_module("rlsuite.approximation.agents")  # defines the agents with features
+        return load(self.behaviour).act
+
+    @property
+    def episodes_(self) -> NDArray[np.void]:
+        """Return and length of all finished episodes, shape (n_episodes,), fields "return" and "length"."""
+        return np.concatenate([np.zeros(0, dtype=EPISODE), *self._episodes])
+
+    @property
+    def steps_(self) -> int:
+        """Steps of the present run so far."""
+        return 0 if self._experience is None else self._experience.steps
+
+    def __getstate__(self) -> dict[str, object]:
+        """Copy and pickle what was learned, not the run: that of a copy begins anew."""
+        return {**self.__dict__, "_experience": None, "_asked_for": None, "_before": (0, 0)}
+
+    # ----------------------------------------------------------------------------------------------------- files
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the parameters, the seed and the transitions to an .npz file; `rlsuite.load` learns from them again.
+
+        Raises
+        ------
+        NotLearned
+            If there is nothing to save yet.
+        ParameterError
+            If an estimator has no plain description: only what can be found again by its name can be saved.
+        FileError
+            If the file cannot be written.
+        """
+        if not self._lessons:
+            raise errors.NotLearned(f"this {type(self).__name__} has not learned yet; call learn first")
+        if callable(self.behaviour):
+            raise errors.ParameterError("behaviour: a function has no plain description, which a file needs")
+        batches = list({id(batch): batch for batch, _ in self._lessons}.values())
+        about: list[dict[str, Any]] = []
+        arrays: dict[str, NDArray[Any]] = {}
+        for number, batch in enumerate(batches):
+            space = batch.observation_space
+            ids = [int(space.n), int(space.start)] if isinstance(space, Discrete) else None
+            about.append({"n_actions": batch.n_actions, "first_action": batch.first_action, "ids": ids})
+            names = COLUMNS if batch.action_mask is None else (*COLUMNS, *MASKS)
+            arrays |= {f"batch.{number}.{name}": getattr(batch, name) for name in names}
+        header = {
+            "format": FORMAT,
+            "agent": describe(self),
+            "batches": about,
+            "run": self._before if self._experience is None else (self._experience.steps, self._experience.episodes),
+            "lessons": [[batches.index(batch), str(seed)] for batch, seed in self._lessons],
+        }
+        with replacing(path) as unfinished, unfinished.open("wb") as file:
+            np.savez_compressed(file, header=np.array(json.dumps(header)), **cast(Any, arrays))
+
+    def restore_file(self, header: dict[str, Any], arrays: Npz) -> None:
+        """Learn from the transitions of a file.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If something is missing, or is not what a batch can hold.
+        """
+        batches: list[Batch] = []
+        for number, about in enumerate(header["batches"]):
+            ids = about["ids"]
+            found = {name: arrays.take(f"batch.{number}.{name}") for name in COLUMNS}
+            found |= {
+                name: arrays.take(f"batch.{number}.{name}") for name in MASKS if f"batch.{number}.{name}" in arrays
+            }
+            found["action"] = found["action"] + int(about["first_action"])
+            batches.append(
+                Batch.from_arrays(
+                    **found,
+                    n_actions=about["n_actions"],
+                    first_action=about["first_action"],
+                    observation_space=None if ids is None else Discrete(ids[0], start=ids[1]),
+                )
+            )
+        for number, seed in header["lessons"]:
+            self.learn(cast(Batch, batches[number]), seed=int(seed))
+        steps, episodes = header["run"]
+        self._before = (int(steps), int(episodes))
+
+
+def slice_of(n: int) -> NDArray[np.int64]:
+    """The numbers of the first n transitions."""
+    return np.arange(n)
+
+
+def _entropy(seed: int | None) -> int:
+    return cast(int, np.random.SeedSequence(seed).entropy)
+
+
+def _ends(batch: Batch, run: Experience, budget: Budget) -> NDArray[np.bool_]:
+    """Whether an episode ended by each transition (n,)."""
+    ends = np.append(batch.first[1:], True)
+    if budget.unit == "steps" and not batch.terminated[-1]:
+        length = len(batch) - int(np.flatnonzero(batch.first)[-1])
+        ends[-1] = run.facts.time_limit != NO_LIMIT and length >= run.facts.time_limit
+    return ends
+
+
+def _optimal(model: MDP, run: Experience) -> Acting:
+    from rlsuite.planning import solve
+
+    policy = solve(model).policy
+    first = int(cast(Any, run.env.observation_space).start)
+
+    def act(observation: Any) -> int:
+        return int(policy[int(observation) - first]) + run.first_action
+
+    return act

@@ -1,0 +1,228 @@
+"""Experience of methods that learn between the steps of an environment: what a run has met, and how well it does.
+
+Step by step, `Experience` adds up rewards and episodes, notes them at the times of a `Budget`, and has the present
+policy evaluated there: exactly where the model is known and its states are observed, by episodes elsewhere.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, cast
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.approximation.batch.action_masks import takes_mask
+from rlsuite.core.aliases import Env
+from rlsuite.environments.facts import action_space_of, facts_of
+from rlsuite.environments.forms import Wish, form_of
+from rlsuite.models import MDP, POMDP
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.training.budget import Budget
+from rlsuite.training.evaluation import Evaluate, Evaluation, evaluator
+from rlsuite.training.optimum import NOT_ASKED, Optima, without_model
+from rlsuite.training.results import Record, TimeUnit
+
+Acts: TypeAlias = Any
+"""What is evaluated: an object with ``act(observation)``, or such a function, which may take an `action_mask`; or with
+``chances(ids, legal)``, its probabilities at many ids; None for random actions."""
+
+
+class _AsGiven:
+    """Observations as the environment returns them."""
+
+    @staticmethod
+    def encode(observation: object) -> Any:
+        return observation
+
+
+class Experience:
+    """What one run has met; `begin` again for each call of `learn`, which goes on where the last one stopped.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        The environment, left as it is.
+    gamma : float
+        Discount of evaluations.
+    seed : int
+        Of the run.
+    optima : Optima or None
+        Where the optimal value comes from; None for none.
+    """
+
+    def __init__(self, env: Env, gamma: float, seed: int, optima: Optima | None) -> None:
+        self.env, self.gamma, self.seed = env, gamma, seed
+        self.facts = facts_of(env)
+        actions = action_space_of(env)
+        self.first_action, self.n_actions = int(actions.start), int(actions.n)
+        form = form_of(self.facts, Wish(gamma, "stepwise", masked=self.facts.masks_are_law))
+        # a table that only verification while stepping would make sure of is not used
+        trusted = form.model is not None and form.follower(self.facts) is None
+        self.model: MDP | POMDP | None = form.model if trusted else None
+        if optima is None:
+            self.optimum = NOT_ASKED
+        else:
+            self.optimum = without_model(self.facts) if self.model is None else optima.of(self.model)
+        self.steps = self.episodes = 0
+        self.seconds = 0.0
+        self._total = self._return = 0.0
+        self._length = 0
+
+    def follow(self, rewards: FloatArray, ends: BoolArray) -> None:
+        """Take steps (n,) as done that belong to the run, and to no call of `learn` in this process."""
+        last = np.flatnonzero(ends)
+        since = int(last[-1]) + 1 if last.size else 0
+        self.steps, self.episodes, self._total = rewards.size, last.size, sum(rewards.tolist())
+        self._return, self._length = sum(rewards[since:].tolist()), rewards.size - since
+
+    def begin(self, budget: Budget, policy: Callable[[], Acts]) -> None:
+        """Begin a call of `learn`; `policy` gives what is to be evaluated."""
+        self.unit: TimeUnit = budget.unit
+        start = self._now
+        self.end = start + budget.amount
+        self._records = [start + time for time in budget.times(budget.record_every)]
+        every = budget.evaluate_every
+        self._evaluations = [start + time for time in budget.times(every)] if every else []
+        self._policy = policy
+        self._evaluate = self._evaluator() if every else None
+        self._returns: list[float] = []
+        self._lengths: list[int] = []
+        self._sums: list[tuple[int, float]] = []
+        self._values: list[tuple[int, float, float]] = []
+        self._ends: float | None = None
+        self.seconds = 0.0
+
+    @property
+    def _now(self) -> int:
+        return self.steps if self.unit == "steps" else self.episodes
+
+    @property
+    def left(self) -> int | None:
+        """Steps that may still be taken; None if episodes are counted."""
+        return self.end - self.steps if self.unit == "steps" else None
+
+    @property
+    def over(self) -> bool:
+        """Whether the call of `learn` has had all its time."""
+        return self._now >= self.end
+
+    @property
+    def stops(self) -> list[int]:
+        """Times of the evaluations to come, and the end."""
+        return [time for time in self._evaluations if time > self._now] or [self.end]
+
+    def add(self, rewards: FloatArray, ends: BoolArray) -> int:
+        """Add steps with their rewards (n,), and whether an episode ended (n,) by them, until time is over.
+
+        Returns
+        -------
+        int
+            How many were added.
+        """
+        counts_steps = self.unit == "steps"
+        for number, (reward, ended) in enumerate(zip(rewards.tolist(), ends.tolist(), strict=True), start=1):
+            self.steps += 1
+            self._total += reward
+            self._return += reward
+            self._length += 1
+            if ended:
+                self.episodes += 1
+                self._returns.append(self._return)
+                self._lengths.append(self._length)
+                self._return, self._length = 0.0, 0
+            if counts_steps or ended:
+                self._note()
+                if self.over:
+                    return number
+        return len(rewards)
+
+    def abandon_episode(self) -> None:
+        """Forget the episode that has not ended."""
+        self._return, self._length = 0.0, 0
+
+    def _note(self) -> None:
+        now = self._now
+        if self._records and now == self._records[0]:
+            del self._records[0]
+            self._sums.append((now, self._total))
+        if self._evaluations and now == self._evaluations[0]:
+            del self._evaluations[0]
+            found = self._value_of(now)
+            self._values.append((now, found.value, found.total))
+
+    def _value_of(self, now: int) -> Evaluation:
+        policy = self._policy()
+        assert self._evaluate is not None
+        if not self.is_exact:
+            return self._evaluate(self._chances(policy), now)
+        table = self._table(policy)
+        if not self._evaluations:
+            self._ends = self._evaluate.ends(table)
+        return self._evaluate(table, now)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether policies are evaluated exactly: states are observed, and the model is known."""
+        return self.model is not None and isinstance(self.env.observation_space, gymnasium.spaces.Discrete)
+
+    def _evaluator(self) -> Evaluate:
+        model, encode = (self.model, None) if self.is_exact else (None, cast(Any, _AsGiven))
+        return evaluator(self.facts, model, self.gamma, self.seed, encode)
+
+    def _table(self, policy: Acts) -> FloatArray:
+        """The policy as probabilities (n_observations, n_actions)."""
+        space = cast(Any, self.env.observation_space)
+        n, n_actions = int(space.n), self.n_actions
+        legal = np.array(self.model.legal) if isinstance(self.model, MDP) else np.ones((n, n_actions), dtype=np.bool_)
+        acting = np.flatnonzero(legal.any(axis=1))
+        table = np.zeros((n, n_actions))
+        table[acting] = chances_at(policy, acting + int(space.start), legal[acting], self.first_action)
+        return table
+
+    def _chances(self, policy: Acts) -> Callable[[Any, Any], FloatArray]:
+        n_actions = self.n_actions
+
+        def chances(observation: Any, mask: Any) -> FloatArray:
+            legal = np.ones(n_actions, dtype=np.bool_) if mask is None else np.asarray(mask) != 0
+            return _chances_of(policy, observation, legal, self.first_action)
+
+        return chances
+
+    def record(self) -> Record:
+        """The record of the present call of `learn`."""
+        sums = np.array(self._sums, dtype=np.float64).reshape(-1, 2)
+        values = np.array(self._values, dtype=np.float64).reshape(-1, 3)
+        return Record(
+            seed=self.seed,
+            loop="stepwise",
+            unit=self.unit,
+            episode_return=np.array(self._returns),
+            episode_length=np.array(self._lengths, dtype=np.int64),
+            time=sums[:, 0].astype(np.int64),
+            cumulative_reward=sums[:, 1],
+            evaluation_time=values[:, 0].astype(np.int64),
+            evaluation=values[:, 1],
+            evaluation_return=values[:, 2],
+            end_probability=self._ends,
+            optimal_value=self.optimum.value,
+            optimum_unknown=self.optimum.unknown or "it learns between the steps, and notes no regret",
+            seconds=self.seconds,
+        )
+
+
+def chances_at(policy: Any, ids: IndexArray, legal: NDArray[np.bool_], first_action: int) -> FloatArray:
+    """Probabilities (n, n_actions) of the actions at ids (n,) with these legal actions (n, n_actions)."""
+    if hasattr(policy, "chances"):
+        return policy.chances(ids, legal)
+    return np.array([_chances_of(policy, one, row, first_action) for one, row in zip(ids.tolist(), legal, strict=True)])
+
+
+def _chances_of(policy: Acts, observation: Any, legal: BoolArray, first_action: int) -> FloatArray:
+    """Probabilities (n_actions,) of the actions at one observation."""
+    if policy is None:
+        return legal / legal.sum()
+    act = getattr(policy, "act", policy)
+    action = act(observation) if legal.all() or not takes_mask(act) else act(observation, action_mask=legal)
+    found = np.zeros(legal.size)
+    found[int(action) - first_action] = 1.0
+    return found
