@@ -140,7 +140,7 @@ def test_the_registry_finds_them_all():
 
 
 def test_mistakes_are_answered(tmp_path):
-    with pytest.raises(ParameterError, match="is for an environment; a batch is learned as it is"):
+    with pytest.raises(ParameterError, match="is for an environment; a batch is learned from as it is"):
         FittedQ().learn(Batch.collect(GRID, steps=50, seed=1), steps=5)
     with pytest.raises(ParameterError, match=r"FittedQ\.learn takes a Batch"):
         FittedQ().learn(GRID)
