@@ -69,8 +69,10 @@ def compare(env: str, seeds: int, steps: int) -> bool:
     runs: dict[str, list[dict[str, Any]]] = {side: [] for side in SIDES}
     for seed in range(seeds):
         for side in SIDES:
-            runs[side].append(run(side, env, seed, steps))
-            print(f"  seed {seed}  {side:<36}{runs[side][-1]['scores']}", flush=True)
+            found = run(side, env, seed, steps)
+            runs[side].append(found)
+            scores = " ".join(f"{score:8.3g}" for score in found["scores"])
+            print(f"  seed {seed}  {side:<36}{scores}{steps / found['seconds']:9.0f} steps/s", flush=True)
     on_the_way = {side: np.array([np.mean(each["scores"]) for each in some]) for side, some in runs.items()}
     for side, some in runs.items():
         speed = statistics.median(steps / each["seconds"] for each in some)
