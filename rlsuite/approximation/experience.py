@@ -62,9 +62,9 @@ class Experience:
         if optima is None:
             self.optimum = NOT_ASKED
         else:
-            self.optimum = without_model(self.facts) if self.model is None else optima.of(self.model)
+            self.optimum = without_model(self.facts, tabulated=False) if self.model is None else optima.of(self.model)
         self.steps = self.episodes = 0
-        self.seconds = 0.0
+        self.seconds = self.evaluating = 0.0
         self._total = self._return = 0.0
         self._length = 0
 
@@ -78,7 +78,7 @@ class Experience:
     def begin(self, budget: Budget, policy: Callable[[], Acts]) -> None:
         """Begin a call of `learn`; `policy` gives what is to be evaluated."""
         self.unit: TimeUnit = budget.unit
-        start = self._now
+        start = self.now
         self.end = start + budget.amount
         self._records = [start + time for time in budget.times(budget.record_every)]
         every = budget.evaluate_every
@@ -90,10 +90,11 @@ class Experience:
         self._sums: list[tuple[int, float]] = []
         self._values: list[tuple[int, float, float]] = []
         self._ends: float | None = None
-        self.seconds = 0.0
+        self.seconds = self.evaluating = 0.0
 
     @property
-    def _now(self) -> int:
+    def now(self) -> int:
+        """Steps or episodes so far, whichever the budget counts."""
         return self.steps if self.unit == "steps" else self.episodes
 
     @property
@@ -104,12 +105,12 @@ class Experience:
     @property
     def over(self) -> bool:
         """Whether the call of `learn` has had all its time."""
-        return self._now >= self.end
+        return self.now >= self.end
 
     @property
     def stops(self) -> list[int]:
         """Times of the evaluations to come, and the end."""
-        return [time for time in self._evaluations if time > self._now] or [self.end]
+        return [time for time in self._evaluations if time > self.now] or [self.end]
 
     def add(self, rewards: FloatArray, ends: BoolArray) -> int:
         """Add steps with their rewards (n,), and whether an episode ended (n,) by them, until time is over.
@@ -141,7 +142,7 @@ class Experience:
         self._return, self._length = 0.0, 0
 
     def _note(self) -> None:
-        now = self._now
+        now = self.now
         if self._records and now == self._records[0]:
             del self._records[0]
             self._sums.append((now, self._total))

@@ -294,9 +294,12 @@ def agent_of(chosen: argparse.Namespace) -> "Agent":
     plain |= {
         flag: estimator(f"--{flag}", getattr(chosen, flag)) for flag in ESTIMATOR_FLAGS if getattr(chosen, flag) != []
     }
+    fields = {field.name for field in dataclasses.fields(kind)}
+    if "features" in plain and "policy" in fields - {"features"}:  # what is searched for has features
+        plain["policy"] = {"name": "LinearPolicy", "features": plain.pop("features")}
     given = {flag: getattr(chosen, flag) for flag in EXPLORATION_FLAGS if getattr(chosen, flag) is not None}
     # Some agents have such a parameter of their own: the epsilon of EXP3, the c of UCB1.
-    own = {field.name for field in dataclasses.fields(kind)} & given.keys()
+    own = fields & given.keys()
     plain |= {flag: schedule(f"--{flag}", given.pop(flag)) for flag in sorted(own)}
     if given:
         plain["exploration"] = _exploration(given)

@@ -18,6 +18,7 @@ from rlsuite.agents.fit_features import bind_features, check_features, legal_ids
 from rlsuite.core.aliases import Action, Env
 from rlsuite.core.checks import legal_actions
 from rlsuite.core.compilation import compiled
+from rlsuite.core.described import Described
 from rlsuite.environments.facts import action_space_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_view import Encoding
@@ -79,8 +80,14 @@ def best_scored(rule: FeatureRule, weights: NDArray[np.float64], buffers: Buffer
     return best
 
 
+class NamedPolicy(Described):
+    """Base of the policies that files and commands can name: dataclasses, as `LinearPolicy` is one."""
+
+    described_as = "policy"
+
+
 @dataclass(eq=False, kw_only=True)
-class LinearPolicy:
+class LinearPolicy(NamedPolicy):
     """Take the action with the highest linear score, the first of them if several have it.
 
     Parameters

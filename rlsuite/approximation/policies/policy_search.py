@@ -25,26 +25,33 @@ variance often shrinks before the best parameters are found. Noise added to the 
 """
 
 import copy
+import time
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, NamedTuple, Self, cast
 
+import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from tqdm import tqdm
 
 from rlsuite import errors
+from rlsuite.agents.learner import Learner
 from rlsuite.agents.schedules import Schedule, as_schedule
+from rlsuite.agents.storage import EPISODE, episodes_of
 from rlsuite.approximation.batch.rollout import LONGEST, Act, returns_of
+from rlsuite.approximation.experience import Experience
 from rlsuite.approximation.policies.linear_policy import LinearPolicy, ParametricPolicy
 from rlsuite.approximation.workers import Workers
 from rlsuite.core.aliases import Action, Env
 from rlsuite.core.checks import fraction, positive_number, whole_amount, whole_number, worker_number
-from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.finding import find_env
+from rlsuite.training.budget import Budget
+from rlsuite.training.optimum import Optima
 
 
 @dataclass(eq=False, kw_only=True)
-class PolicySearch(SaysWhatToWrite):
+class PolicySearch(Learner):
     """Base of the searches: subclasses propose candidates and update the parameters from their scores.
 
     Parameters
@@ -89,6 +96,9 @@ class PolicySearch(SaysWhatToWrite):
             )
         self._scores: list[NDArray[np.float64]] = []
         self._asked_for: str | Env | None = None
+        self._experience: Experience | None = None
+        self._ahead = 0  # steps of the iteration in progress that the run has noted
+        self._finished: list[NDArray[np.void]] = []
 
     def begin(self, n_parameters: int) -> None:
         """Make the search's arrays beside the parameters; called once, before the first iteration."""
@@ -101,19 +111,30 @@ class PolicySearch(SaysWhatToWrite):
         """Update `parameters_` (and other arrays), given the scores (candidates,) of the candidates."""
         raise NotImplementedError
 
+    @classmethod
+    def is_complete(cls) -> bool:
+        """Whether it proposes candidates."""
+        return cls.propose is not PolicySearch.propose
+
     @says_what_to_write
     def learn(
         self,
         env: str | Env,
         *,
-        iterations: int,
+        iterations: int | None = None,
+        steps: int | None = None,
+        episodes: int | None = None,
         seed: int | None = None,
         workers: int = 1,
+        evaluate_every: int | None = None,
+        record_every: int | None = None,
+        regret: bool = False,
         progress: bool = False,
+        optima: Optima | None = None,
     ) -> Self:
         """Search for good parameters, and return self.
 
-        Called again without a seed on the same environment, it continues where it stopped: a search in two parts gives
+        Called again without a seed on the same environment, it goes on where it stopped: a search in two parts gives
         the same bytes as one. With a seed, or on another environment, it begins at the parameters found so far.
 
         Parameters
@@ -121,14 +142,24 @@ class PolicySearch(SaysWhatToWrite):
         env : str or gymnasium.Env
             An id, ``module:Id``, ``file.py:Class``, or an instance, which is copied and left as it is.
         iterations : int
-            How often candidates are tried.
+            How often candidates are tried; or
+        steps, episodes : int
+            how much all candidates may play together. An iteration that is not over by then changes nothing yet.
         seed : int, optional
             Source of all randomness; drawn and kept in ``seed_`` if not given.
         workers : int
             Processes in which candidates play (joblib's; its ``parallel_config`` chooses others). The result is the
             same for any number of them.
+        evaluate_every : int, optional
+            Steps (or episodes) between two evaluations of the policy found so far.
+        record_every : int, optional
+            Steps (or episodes) between two records of the cumulative reward; by default there are about 200 records.
+        regret : bool
+            Solve the model, if there is one, and note the optimal value.
         progress : bool
             Show a progress bar.
+        optima : Optima, optional
+            A store of solved models to share between runs; implies `regret`.
 
         Raises
         ------
@@ -141,18 +172,57 @@ class PolicySearch(SaysWhatToWrite):
         LearningError
             If the environment pays a reward that is not a finite number; what was found until then is kept.
         """
-        iterations = whole_amount("iterations", iterations)
         worker_number(workers)
+        if iterations is None:
+            budget = Budget.of(steps, episodes, evaluate_every, record_every)
+        elif steps is episodes is evaluate_every is record_every is None:
+            budget = whole_amount("iterations", iterations)
+        else:
+            raise errors.ParameterError("iterations= is a length of its own: give no steps=, episodes= or ..._every=")
         if seed is not None or env is not self._asked_for:
             self._start(env, seed)
         with Workers(workers) as pool:
-            for _ in tqdm(range(iterations), unit="iteration", disable=not progress):
-                tried = self.propose(self._rng)
-                scores = self._play(pool, tried, draw_seed(self._rng))
-                self.improve(tried, scores)
-                self._policy = self._policy.with_parameters(self.parameters_)
-                self._scores.append(scores)
+            if isinstance(budget, int):
+                for _ in tqdm(range(budget), unit="iteration", disable=not progress):
+                    self._iterate(pool, self.max_steps, None)
+                return self
+            run = self._experience
+            if run is None:
+                run = Experience(self._env, self.gamma, self.seed_, optima or (Optima() if regret else None))
+                self._experience = run
+            began = time.perf_counter()
+            run.begin(budget, lambda: self._policy)
+            with tqdm(total=budget.amount, unit=budget.unit[:-1], disable=not progress) as bar:
+                while not run.over:
+                    before = run.now
+                    self._iterate(pool, self.max_steps if run.left is None else self._ahead + run.left, run)
+                    bar.update(run.now - before)
+        run.seconds = time.perf_counter() - began - run.evaluating
+        self.record_ = run.record()
+        self._finished.append(episodes_of(self.record_))
         return self
+
+    def _iterate(self, pool: Workers, most: int, run: Experience | None) -> None:
+        """Try candidates, which play `most` steps each at most, and improve, if the run has time for all they play."""
+        state = self._rng.bit_generator.state
+        tried = self.propose(self._rng)
+        played = self._play(pool, tried, draw_seed(self._rng), min(most, self.max_steps))
+        rewards = np.concatenate([each.rewards for each in played])
+        ends = np.concatenate([each.ends for each in played])
+        if run is not None:
+            # the last step is noted with the policy that it leads to
+            last = rewards.size - 1
+            done = min(self._ahead, last) + run.add(rewards[self._ahead : last], ends[self._ahead : last])
+            if run.over:
+                self._rng.bit_generator.state, self._ahead = state, done
+                return
+        scores = np.array([each.score for each in played])
+        self.improve(tried, scores)
+        self._policy = self._policy.with_parameters(self.parameters_)
+        self._scores.append(scores)
+        self._ahead = 0
+        if run is not None:
+            run.add(rewards[-1:], ends[-1:])
 
     def _start(self, env: str | Env, seed: int | None) -> None:
         entropy = None if seed is None else whole_number("seed", seed, at_least=0)
@@ -171,12 +241,23 @@ class PolicySearch(SaysWhatToWrite):
         self.seed_ = sequence.entropy
         self._rng = np.random.default_rng(sequence)
         self._asked_for = env
+        self._experience, self._ahead = None, 0
 
-    def _play(self, pool: Workers, tried: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-        """Mean return of each candidate, shape (candidates,)."""
+    def _play(self, pool: Workers, tried: NDArray[np.float64], seed: int, most: int) -> "list[Played]":
+        """What each candidate has played."""
         policies = (self._policy.with_parameters(parameters) for parameters in tried)
-        settings = (self.episodes, seed, self.gamma, self.max_steps)
-        return np.array(pool.call(score, ((self._env, each.act, *settings) for each in policies)))
+        settings = (self.episodes, seed, self.gamma, most)
+        return pool.call(play, ((self._env, each.act, *settings) for each in policies))
+
+    @property
+    def episodes_(self) -> NDArray[np.void]:
+        """Return and length of the episodes of all candidates, fields "return" and "length"."""
+        return np.concatenate([np.zeros(0, dtype=EPISODE), *self._finished])
+
+    @property
+    def steps_(self) -> int:
+        """Steps of the present run so far."""
+        return 0 if self._experience is None else self._experience.steps
 
     @property
     def policy_(self) -> ParametricPolicy:
@@ -206,17 +287,40 @@ def draw_seed(rng: np.random.Generator) -> int:
     return int(rng.integers(0, 2**31))
 
 
-def score(
-    env: Env,
-    act: Act,
-    episodes: int,
-    seed: int,
-    gamma: float,
-    max_steps: int,
-) -> float:
-    """Mean return of a policy on a copy of an environment."""
-    earned = returns_of(copy.deepcopy(env), act, episodes=episodes, seed=seed, gamma=gamma, max_steps=max_steps)
-    return float(earned.mean())
+class Played(NamedTuple):
+    """What one candidate has played."""
+
+    score: float
+    """Mean return."""
+    rewards: NDArray[np.float64]  # (n_steps,)
+    ends: NDArray[np.bool_]  # (n_steps,): whether an episode ended
+
+
+class _Noting(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Notes rewards, and where episodes end."""
+
+    def __init__(self, env: Env) -> None:
+        super().__init__(env)
+        self.rewards: list[float] = []
+        self.starts: list[int] = []
+
+    def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
+        self.starts.append(len(self.rewards))
+        return self.env.reset(**options)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        answer = self.env.step(action)
+        self.rewards.append(float(cast(Any, answer[1])))
+        return answer
+
+
+def play(env: Env, act: Act, episodes: int, seed: int, gamma: float, max_steps: int) -> Played:
+    """Play episodes of a policy in a copy of an environment."""
+    noting = _Noting(copy.deepcopy(env))
+    earned = returns_of(noting, act, episodes=episodes, seed=seed, gamma=gamma, max_steps=max_steps)
+    ends = np.zeros(len(noting.rewards), dtype=np.bool_)
+    ends[np.array([*noting.starts[1:], len(noting.rewards)]) - 1] = True
+    return Played(float(earned.mean()), np.array(noting.rewards), ends)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -12,14 +12,20 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 import rlsuite as rl
+import rlsuite_envs
 from rlsuite import errors
 from rlsuite.approximation.batch.rollout import returns_of
+from rlsuite.approximation.policies.linear_policy import LinearPolicy
 from rlsuite.approximation.policies.policy_search import (
     CrossEntropyMethod,
     PerturbationGradient,
     PerturbationSearch,
     compared,
 )
+from rlsuite.core.described import describe
+from rlsuite.experiments import Experiment
+from rlsuite.features import OneHot
+from rlsuite.registry import build_agent, learner_classes
 
 pytestmark = pytest.mark.arithmetic
 
@@ -231,3 +237,81 @@ def test_what_cannot_be_is_said():
     search.learn("CartPole-v1", iterations=1, seed=0)
     with pytest.raises(errors.UnsuitableEnvironment, match="has learned 8 parameters; the environment needs 6"):
         search.learn("MountainCar-v0", iterations=1, seed=0)
+
+
+# -------------------------------------------------------------------------------------- as agents of every door
+
+NOTES_GRID = "rlsuite/GridGoal-v0"
+assert rlsuite_envs
+AGENTS = {
+    "PerturbationSearch": PerturbationSearch(gamma=0.9, candidates=6, epsilon=0.5, max_steps=20),
+    "PerturbationGradient": PerturbationGradient(gamma=0.9, candidates=6, epsilon=0.5, max_steps=20),
+    "CrossEntropyMethod": CrossEntropyMethod(gamma=0.9, candidates=6, max_steps=20),
+}
+
+
+@pytest.fixture(params=AGENTS)
+def agent(request):
+    return replace(AGENTS[request.param])
+
+
+def test_two_halves_give_the_whole_in_the_middle_of_an_iteration(agent):
+    whole = replace(agent).learn(NOTES_GRID, steps=400, seed=3, record_every=10)
+    agent.learn(NOTES_GRID, steps=170, seed=3, record_every=10)
+    n = len(agent.scores_)
+    agent.learn(NOTES_GRID, steps=230, record_every=10)
+    assert n < len(whole.scores_)
+    assert agent.scores_.tobytes() == whole.scores_.tobytes()
+    assert agent.parameters_.tobytes() == whole.parameters_.tobytes()
+    assert agent.episodes_.tobytes() == whole.episodes_.tobytes()
+    assert agent.record_.cumulative_reward[-1] == whole.record_.cumulative_reward[-1]
+    assert agent.record_.time[-1] == whole.record_.time[-1] == 400
+
+
+def test_steps_give_what_as_many_iterations_give(agent):
+    by_steps = replace(agent).learn(NOTES_GRID, steps=400, seed=3)
+    by_iterations = agent.learn(NOTES_GRID, iterations=len(by_steps.scores_), seed=3)
+    assert by_steps.parameters_.tobytes() == by_iterations.parameters_.tobytes()
+    assert by_steps.scores_.tobytes() == by_iterations.scores_.tobytes()
+
+
+def test_episodes_that_fill_iterations_are_evaluated_after_them(agent):
+    agent.learn(NOTES_GRID, episodes=24, seed=1, evaluate_every=12)
+    assert len(agent.scores_) == 4
+    assert agent.episodes_.size == 24
+    last = returns_of(NOTES_GRID, agent.act, episodes=1, seed=1, gamma=0.9, max_steps=200)[0]
+    assert agent.record_.evaluation[-1] == pytest.approx(last)
+
+
+def test_many_seeds_are_many_runs_with_the_optimum(agent):
+    results = rl.train(agent, NOTES_GRID, steps=600, seeds=2, evaluate_every=300)
+    for seed, record in enumerate(results.records):
+        alone = replace(agent).learn(NOTES_GRID, steps=600, seed=seed, evaluate_every=300).record_
+        assert alone.evaluation.tobytes() == record.evaluation.tobytes()
+        assert record.optimal_value == pytest.approx(81.0)
+
+
+def test_plain_data_and_back():
+    search = CrossEntropyMethod(policy=LinearPolicy(features=OneHot()), noise=rl.Linear(1.0, 0.0, over=9))
+    plain = describe(search)
+    assert plain["policy"] == {"name": "LinearPolicy", "features": {"name": "OneHot"}}
+    assert describe(build_agent(plain)) == plain
+    assert AGENTS.keys() < learner_classes().keys()
+    assert "PolicySearch" not in learner_classes()
+
+
+def test_experiments_take_them(tmp_path):
+    file = tmp_path / "search.toml"
+    file.write_text(
+        f'steps = 300\nseeds = 2\nevaluate_every = 150\n[[environments]]\nid = "{NOTES_GRID}"\n'
+        '[[agents]]\nname = "cross-entropy-method"\ngamma = 0.9\nmax_steps = 20\npolicy = { name = "LinearPolicy" }\n'
+    )
+    results = Experiment.read(file).run(tmp_path / "results")[NOTES_GRID][0]
+    assert np.isfinite(results.stacked("evaluation")).all()
+
+
+def test_a_length_is_needed(agent):
+    with pytest.raises(errors.ParameterError, match="give either steps= or episodes="):
+        agent.learn(NOTES_GRID)
+    with pytest.raises(errors.ParameterError, match="iterations= is a length of its own"):
+        agent.learn(NOTES_GRID, iterations=3, steps=5)
