@@ -189,9 +189,11 @@ class Inputs:
     def tensor(self, stored: AnyArray, device: Any) -> Any:
         """Return stored observations as inputs of the network: a float32 tensor (n, *network_shape)."""
         torch = pytorch()
-        moved = torch.from_numpy(stored).to(device)
         if self.n_ids:
-            return torch.nn.functional.one_hot(moved[:, 0], self.n_ids).float()
+            one_hot = np.zeros((len(stored), self.n_ids), dtype=np.float32)
+            one_hot[np.arange(len(stored)), stored[:, 0]] = 1.0
+            return torch.from_numpy(one_hot).to(device)
+        moved = torch.from_numpy(stored).to(device)
         if self.channels_last:
             moved = moved.movedim(-1, -3)
         # the order in memory decides which convolution torch uses, and these round differently
