@@ -21,6 +21,7 @@ import pytest
 
 import rlsuite as rl
 import rlsuite_envs.gridworld as gridworld
+from rlsuite.agents.values import Table
 from rlsuite.approximation import (
     Chain,
     Clusters,
@@ -242,7 +243,7 @@ def use_results(results):
 
 def ready(agent):
     """An agent that has met an environment and learned nothing; no rule is compiled for it."""
-    table = isinstance(agent, rl.TabularAgent) and not getattr(agent, "uses_features", False)
+    table = isinstance(agent, rl.TabularAgent) and isinstance(agent.values_, Table)
     agent.bind_environment(find_env("FrozenLake-v1" if table else "MountainCar-v0"))
     n = (16, 4) if table else (2, 3)
     agent._memory = agent.init_memory(np.ones(n, dtype=np.bool_), every_action)

@@ -71,10 +71,10 @@ from rlsuite.agents.prediction.td import TD as TD
 from rlsuite.agents.prediction.td_lambda import TDLambda as TDLambda
 from rlsuite.agents.prediction.td_lambda import TrueOnlineTDLambda as TrueOnlineTDLambda
 from rlsuite.agents.predictor import Predictor as Predictor
-from rlsuite.agents.predictor import StateValues as StateValues
-from rlsuite.agents.predictor import count_state as count_state
-from rlsuite.agents.predictor import follow as follow
-from rlsuite.agents.predictor import value_step_size as value_step_size
+from rlsuite.agents.state_memory import StateValues as StateValues
+from rlsuite.agents.state_memory import count_state as count_state
+from rlsuite.agents.state_memory import follow as follow
+from rlsuite.agents.state_memory import value_step_size as value_step_size
 from rlsuite.agents.state_value_agent import StateValueAgent as StateValueAgent
 from rlsuite.agents.storage import load as load
 from rlsuite.agents.tabular import TabularAgent as TabularAgent

@@ -1,28 +1,27 @@
 """The base of the agents with action values whose rule asks its memory: a table, or weights of features."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.agents.feature_agent import FeatureAgent, check_unit, new_active_features
-from rlsuite.agents.feature_memory import LinearMemory, by_fresh_values, evaluate_rows
-from rlsuite.agents.memory import ActionValues, begin
-from rlsuite.agents.rule_parameters import in_memory
-from rlsuite.agents.schedules import as_schedule
-from rlsuite.agents.tabular import TabularAgent
-from rlsuite.core.aliases import Observation, Own
-from rlsuite.core.checks import legal_actions, row_of_id
-from rlsuite.core.fingerprints import reads
+from rlsuite.agents.memory import begin
+from rlsuite.agents.tabular import TabularAgent, greedy
+from rlsuite.agents.values import Representation, chosen
+from rlsuite.core.aliases import Observation
+from rlsuite.core.checks import legal_actions
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.kernels import Begin
-from rlsuite.training.legality import Legality
+
+if TYPE_CHECKING:  # the feature maps need scikit-learn
+    from rlsuite.features.estimators import Transformer
+    from rlsuite.features.feature_map import FeatureMap
 
 
 @dataclass(eq=False, kw_only=True)
-class ActionValueAgent(FeatureAgent, TabularAgent):
+class ActionValueAgent(TabularAgent):
     """Base of the agents whose rule is the same for a table and for features; subclasses define `step`.
 
     Without features it learns a table, as every `TabularAgent`. With features it learns weights, in any environment
@@ -45,6 +44,8 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
     features : FeatureMap or transformer, optional
         What the values are linear in: one of rlsuite's feature maps, such as `TileCoding`, or a fitted object with
         scikit-learn's `fit` and `transform`. It is copied. By default a table.
+    values : Table or Linear, optional
+        The same in full: what the values are learned in; see `rlsuite.agents.values`.
 
     Attributes
     ----------
@@ -87,54 +88,12 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
 
     begin: ClassVar[Begin] = begin
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.uses_features:
-            rule = self.exploration.rule
-            for rate in (rule.first, rule.second):
-                check_unit("exploration", rate)
-            if reads(rule.select, "visits") or reads(rule.spread, "visits"):
-                raise errors.ParameterError(
-                    f"exploration: {self.exploration!r} counts how often each action was taken in each state, which "
-                    "needs a table; with features use another, such as EpsilonGreedy or Softmax"
-                )
+    values: Representation | None = None
+    features: "FeatureMap | Transformer | None" = None
 
-    # ------------------------------------------------------------------------------------------------------ the memory
-
-    @property
-    def most_active(self) -> int:
-        """How many features may differ from 0 at once; 0 for a table."""
-        return self.features_.most_active_ if self.uses_features else 0
-
-    @property
-    def initial_weights(self) -> float:
-        """What every weight is before anything is learned."""
-        return self.initial_value
-
-    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Own:
-        """Make a table of initial values, or weights for the features that `bind_environment` has fitted."""
-        if not self.uses_features:
-            return super().init_memory(legal, legality)
-        n_actions = legal.shape[1]
-        features = self.features_
-        return LinearMemory(
-            weights=np.full((features.n_features_out_, n_actions), self.initial_weights),
-            features=features.rule,
-            active=new_active_features(features.most_active_),
-            q=np.zeros((2, n_actions)),
-            stale=np.zeros(2, dtype=np.int64),
-            visits=np.zeros((2, n_actions), dtype=np.int64),
-            legal=legal,
-            legality=legality,
-            clock=np.zeros(2, dtype=np.int64),
-            gamma=self.gamma,
-            learning_rate=as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate,
-            exploration=by_fresh_values(self.exploration.rule),
-            scores=np.zeros(n_actions),
-            learned=self.tables(features.n_features_out_, n_actions),
-            scratch=self.scratch(features.n_features_out_, n_actions),
-            parameters=in_memory(self),
-        )
+    def representation(self) -> Representation:
+        """What the values are learned in."""
+        return chosen(self.values, self.features, self.initial_value)
 
     # ------------------------------------------------------------------------------------------------- what was learned
 
@@ -142,13 +101,6 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
     def q_(self) -> NDArray[np.float64]:
         """Learned action values, shape (n_states, n_actions)."""
         return self.q()
-
-    @property
-    def visits_(self) -> NDArray[np.int64]:
-        """How often each pair was taken, shape (n_states, n_actions); only of a table."""
-        if self.uses_features:
-            raise AttributeError("visits_")
-        return self.memory_.visits
 
     def q(self, observations: ArrayLike | None = None) -> NDArray[np.float64]:
         """Action values, shape (n, n_actions), of observations (n, d), or ids (n,) for a table; by default of all ids.
@@ -160,12 +112,7 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
         ParameterError
             If the observations are not finite, or of another width, or missing where they are not ids.
         """
-        if self.uses_features:
-            return self.values_of(observations)
-        known: ActionValues = self.memory_
-        if observations is None:
-            return known.q
-        return known.q[self.rows_of(observations)]
+        return self.values_.q(self.memory_, observations, self.rows_of)
 
     def policy(
         self, observations: ArrayLike | None = None, action_mask: ArrayLike | None = None
@@ -195,27 +142,9 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
             return greedy(q, self.legal_)
         return greedy(q, None if action_mask is None else legal_actions("action_mask", action_mask, q.shape[1], len(q)))
 
-    def best_actions(self, state: int) -> NDArray[np.int64]:
-        """Greedy actions of one state (counted from 0), in ascending order; several if tied, none at an end."""
-        if not self.uses_features:
-            return super().best_actions(state)
-        policy = self.policy()
-        return np.flatnonzero(policy[row_of_id(state, 0, len(policy))])
-
     def frozen_policy(self) -> Policy:
         """Greedy policy learned so far, in the form that evaluations use: of ids, or of a vector and a mask."""
-        if not self.uses_features:
-            return self.policy()
-        known: LinearMemory = self.memory_
-        weights, most_active = known.weights.copy(), self.features_.most_active_
-        indices, values = np.zeros(most_active, dtype=np.int64), np.zeros(most_active)
-
-        def policy(vector: NDArray[np.float64], action_mask: ArrayLike | None) -> NDArray[np.float64]:
-            q = np.zeros((1, weights.shape[1]))
-            evaluate_rows(known.features, weights, vector[None], indices, values, q)
-            return greedy(q, action_mask)[0]
-
-        return policy
+        return self.values_.greedy_policy(self.memory_, greedy)
 
     def act(self, observation: Observation, action_mask: ArrayLike | None = None) -> int:
         """Take the best action learned so far; ties are broken at random.
@@ -235,15 +164,9 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
         ParameterError
             If the observation is not one of the space, or not finite, or no action is legal.
         """
-        if not self.uses_features and action_mask is None:
+        if self.values_.has_rows and action_mask is None:
             return super().act(observation)
-        if self.uses_features:
-            vector = self.encoding_.numbers_of(observation)
-            q = self.q(vector[None])[0]
-            known = self._legal[int(vector[0])] if self._legal.size else np.ones(q.size, dtype=np.bool_)
-        else:
-            row = self.row_of(observation)
-            q, known = self.memory_.q[row], self.memory_.legal[row]
+        q, known = self.values_.at(self.memory_, observation, self.row_of)
         legal = np.flatnonzero(known if action_mask is None else legal_actions("action_mask", action_mask, q.size))
         if not legal.size:
             if action_mask is None:
@@ -251,11 +174,3 @@ class ActionValueAgent(FeatureAgent, TabularAgent):
             raise errors.ParameterError(f"no action is legal at observation {observation!r}")
         best = legal[q[legal] == q[legal].max()]
         return int(self.generator_.choice(best)) + self.first_action_
-
-
-def greedy(q: NDArray[np.float64], action_mask: ArrayLike | None) -> NDArray[np.float64]:
-    """The greedy policy of action values (n, n_actions): probabilities; ties share them equally."""
-    legal = np.ones(q.shape, dtype=np.bool_) if action_mask is None else np.asarray(action_mask, dtype=np.bool_)
-    masked = np.where(legal, q, -np.inf)
-    best = (masked == masked.max(axis=1, keepdims=True)) & legal
-    return best / np.maximum(best.sum(axis=1, keepdims=True), 1)

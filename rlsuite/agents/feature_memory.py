@@ -21,8 +21,8 @@ from rlsuite.agents.exploration import ExplorationRule, MaskedMemory
 from rlsuite.agents.exploration.choosing import Select, Spread
 from rlsuite.agents.memory import Observation, Operations
 from rlsuite.agents.prediction.policies import follow_policy, ratio_of_policies
-from rlsuite.agents.predictor import STATE, StateOperations
 from rlsuite.agents.schedules import EPISODES, STEPS, Rate, rate_now
+from rlsuite.agents.state_memory import STATE, StateOperations
 from rlsuite.agents.traces import Traces, TraceUpdate, set_trace, update_eligible
 from rlsuite.core.aliases import Own
 from rlsuite.core.compilation import compiled
@@ -398,7 +398,7 @@ STATE_FEATURES = StateOperations(
     ratio=ratio_of_policies,
     end_step=_end_step,
 )
-"""How weights of features answer a rule of prediction; see `rlsuite.agents.predictor`."""
+"""How weights of features answer a rule of prediction; see `rlsuite.agents.state_memory`."""
 
 
 class LinearValues(NamedTuple):

@@ -4,21 +4,20 @@ from dataclasses import dataclass, field
 from typing import ClassVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.agents.agent import Agent
 from rlsuite.agents.exploration import EpsilonGreedy, Exploration, choose
-from rlsuite.agents.memory import ActionValues
-from rlsuite.agents.rule_parameters import in_memory
-from rlsuite.agents.schedules import Schedule, as_schedule
-from rlsuite.core.checks import finite_number, row_of_id
+from rlsuite.agents.schedules import Schedule
+from rlsuite.agents.value_agent import ValueAgent
+from rlsuite.core.aliases import Own
+from rlsuite.core.checks import row_of_id
 from rlsuite.training.kernels import Begin
 from rlsuite.training.legality import Legality
 
 
 @dataclass(eq=False, kw_only=True)
-class TabularAgent(Agent):
+class TabularAgent(ValueAgent):
     """Base of the agents with a table of action values; subclasses define `step`.
 
     Parameters
@@ -74,8 +73,7 @@ class TabularAgent(Agent):
             raise errors.ParameterError(
                 f"exploration={exploration!r} must be an exploration such as EpsilonGreedy(0.1) or Softmax(1.0)"
             )
-        as_schedule("learning_rate", self.learning_rate, 0.0, 1.0)
-        self.initial_value = finite_number("initial_value", self.initial_value)
+        self.values_.check_exploration(exploration)
 
     def tables(self, n_states: int, n_actions: int, /) -> tuple[object, ...]:
         """Make the memory's ``learned``: a NamedTuple of what a rule learns beside `q`; nothing here."""
@@ -85,38 +83,28 @@ class TabularAgent(Agent):
         """Make the memory's ``scratch``: a NamedTuple of what a rule keeps during an episode; nothing here."""
         return ()
 
-    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> ActionValues:
-        """Make a table of initial values."""
-        n_states, n_actions = legal.shape
-        return ActionValues(
-            q=np.full(legal.shape, self.initial_value),
-            visits=np.zeros(legal.shape, dtype=np.int64),
-            legal=legal,
-            legality=legality,
-            clock=np.zeros(2, dtype=np.int64),
-            gamma=self.gamma,
-            learning_rate=as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate,
-            exploration=self.exploration.rule,
-            scores=np.zeros(n_actions),
-            learned=self.tables(n_states, n_actions),
-            scratch=self.scratch(n_states, n_actions),
-            parameters=in_memory(self),
+    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Own:
+        """Make a memory of initial values, in what represents them."""
+        size, n_actions = self.values_.size(len(legal)), legal.shape[1]
+        return self.values_.of_actions(
+            {
+                **self._in_every_memory(legal, legality),
+                "exploration": self.exploration.rule,
+                "scores": np.zeros(n_actions),
+                "learned": self.tables(size, n_actions),
+                "scratch": self.scratch(size, n_actions),
+            }
         )
 
     def policy(self) -> NDArray[np.float64]:
         """Greedy policy learned so far, shape (n_observations, n_actions): probabilities; ties share them equally."""
-        known: ActionValues = self.memory_
-        masked = np.where(known.legal, known.q, -np.inf)
-        best = (masked == masked.max(axis=1, keepdims=True)) & known.legal
-        return best / np.maximum(best.sum(axis=1, keepdims=True), 1)
+        return greedy(self.memory_.q, self.memory_.legal)
 
     def best_actions(self, state: int) -> NDArray[np.int64]:
         """Greedy actions of one state (counted from 0), in ascending order; several if tied, none at an end."""
-        known: ActionValues = self.memory_
-        row = row_of_id(state, 0, len(known.legal))
-        legal = np.flatnonzero(known.legal[row])
-        values = known.q[row, legal]
-        return legal[values == values.max(initial=-np.inf)]
+        q, legal = self.q_, self.legal_
+        row = row_of_id(state, 0, len(q))
+        return np.flatnonzero(greedy(q[row : row + 1], legal[row : row + 1]))
 
     @property
     def q_(self) -> NDArray[np.float64]:
@@ -125,5 +113,13 @@ class TabularAgent(Agent):
 
     @property
     def visits_(self) -> NDArray[np.int64]:
-        """How often each pair was taken, shape (n_states, n_actions)."""
-        return self.memory_.visits
+        """How often each pair was taken, shape (n_states, n_actions); only of a table."""
+        return self._learned("visits_")
+
+
+def greedy(q: NDArray[np.float64], action_mask: "ArrayLike | None") -> NDArray[np.float64]:
+    """The greedy policy of action values (n, n_actions): probabilities; ties share them equally."""
+    legal = np.ones(q.shape, dtype=np.bool_) if action_mask is None else np.asarray(action_mask, dtype=np.bool_)
+    masked = np.where(legal, q, -np.inf)
+    best = (masked == masked.max(axis=1, keepdims=True)) & legal
+    return best / np.maximum(best.sum(axis=1, keepdims=True), 1)

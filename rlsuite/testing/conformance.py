@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.exploration import EpsilonGreedy
-from rlsuite.agents.feature_agent import FeatureAgent
 from rlsuite.agents.schedules import EPISODES, STEPS
 from rlsuite.agents.storage import load
 from rlsuite.core.declared import Array, how_to_declare
@@ -124,15 +123,15 @@ def check_features_give_what_a_table_gives(agent: Agent) -> None:
     from rlsuite.features import OneHot
 
     given = {field.name for field in dataclasses.fields(agent) if field.init}
-    if not isinstance(agent, FeatureAgent) or agent.needs_features or "features" not in given:
+    if not {"features", "values"} <= given:
         return
     # what counts visits differs: only a table does
     same = {"learning_rate": 0.1, "exploration": EpsilonGreedy(0.3)}
     same = {name: value for name, value in same.items() if name in given}
     for name in problems.environments():
-        table = _learned(dataclasses.replace(agent, features=None, **same), name)
+        table = _learned(dataclasses.replace(agent, values=None, features=None, **same), name)
         try:
-            weights = _learned(dataclasses.replace(agent, features=OneHot(), **same), name)
+            weights = _learned(dataclasses.replace(agent, values=None, features=OneHot(), **same), name)
         except Exception as error:  # whatever a rule does that indexes its memory by a vector
             raise ConformanceError(
                 f"{type(agent).__name__} learns in a table, but not with features ({type(error).__name__}: {error}): "

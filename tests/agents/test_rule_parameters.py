@@ -47,10 +47,10 @@ def evaluate_by_half(memory, t, rng):
     memory.value[t.state] += memory.parameters.half * (target - memory.value[t.state])
     memory.clock[0] += 1
     memory.clock[1] += t.terminated or t.truncated
-    return -1 if t.terminated or t.truncated else rl.agents.predictor.follow(memory, t.next_state, rng)
+    return -1 if t.terminated or t.truncated else rl.follow(memory, t.next_state, rng)
 
 
-class HalfTD(rl.agents.predictor.Predictor):
+class HalfTD(rl.Predictor):
     step = evaluate_by_half
 
     half: rl.Parameter[float] = 0.5

@@ -137,4 +137,4 @@ class NStepAgent(ActionValueAgent):
 
     def scratch(self, n_states: int, n_actions: int) -> tuple[object, ...]:
         """Make an empty buffer."""
-        return Recent(new_n_step_buffer(self.n, n_actions, self.most_active))
+        return Recent(new_n_step_buffer(self.n, n_actions, self.values_.most_active))

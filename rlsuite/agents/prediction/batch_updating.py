@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from rlsuite.agents.episode_buffer import LONGEST, EpisodeBuffer, append_step, new_episode_buffer
 from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.prediction.returns import begin_buffer, go_on
-from rlsuite.agents.predictor import Predictor, StateValues, count_state, follow
+from rlsuite.agents.predictor import Predictor
 from rlsuite.agents.schedules import Schedule
+from rlsuite.agents.state_memory import StateValues, count_state, follow
 from rlsuite.core.checks import fits_in_memory, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import State

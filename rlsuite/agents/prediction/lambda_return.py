@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.episode_buffer import LONGEST, EpisodeBuffer, append_step, new_episode_buffer
 from rlsuite.agents.prediction.returns import Returns, begin_buffer, go_on
-from rlsuite.agents.predictor import Predictor, StateValues, count_state, learn_return
+from rlsuite.agents.predictor import Predictor
+from rlsuite.agents.state_memory import StateValues, count_state, learn_return
 from rlsuite.core.checks import fraction, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Begin, Step, Transition

@@ -16,13 +16,13 @@ from rlsuite.agents.episode_buffer import (
     append_step,
     has_capacity,
     new_episode_buffer,
-    new_vector_buffer,
 )
 from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.memory import end_step, locate, locate_next
 from rlsuite.agents.prediction.returns import Episode, Returns, begin_buffer, fill_returns, go_on
-from rlsuite.agents.predictor import (
-    Predictor,
+from rlsuite.agents.predictor import Predictor
+from rlsuite.agents.schedules import Inverse, Schedule
+from rlsuite.agents.state_memory import (
     StateMemory,
     StateValues,
     count_state,
@@ -32,7 +32,6 @@ from rlsuite.agents.predictor import (
     record_state,
     state_value,
 )
-from rlsuite.agents.schedules import Inverse, Schedule
 from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
@@ -141,13 +140,11 @@ class EveryVisitMonteCarlo(StateValueAgent):
 
     def tables(self, n_states: int) -> tuple[object, ...]:
         """Make the counts of the returns; none with features."""
-        return () if self.uses_features else Returns(np.zeros(n_states, dtype=np.int64))
+        return Returns(np.zeros(n_states, dtype=np.int64)) if self.values_.has_rows else ()
 
     def scratch(self, n_states: int) -> Episode:
         """Make an empty buffer."""
-        if self.uses_features:
-            return Episode(new_vector_buffer(self.longest_episode, self.features_.n_features_in_))
-        return Episode(new_episode_buffer(self.longest_episode))
+        return Episode(self.values_.new_buffer(self.longest_episode))
 
 
 @dataclass(eq=False, kw_only=True)

@@ -13,7 +13,14 @@ from rlsuite.agents.control.n_step_buffer import NStepBuffer, first_to_learn, la
 from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.memory import NOWHERE, Observation, end_step, locate, locate_next
 from rlsuite.agents.prediction.returns import Returns
-from rlsuite.agents.predictor import StateMemory, begin_predicting, learn_stored, next_action, state_value, store_state
+from rlsuite.agents.state_memory import (
+    StateMemory,
+    begin_predicting,
+    learn_stored,
+    next_action,
+    state_value,
+    store_state,
+)
 from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.core.checks import fits_in_memory, whole_number
 from rlsuite.core.compilation import compiled
@@ -116,8 +123,8 @@ class NStepTD(StateValueAgent):
 
     def tables(self, n_states: int) -> tuple[object, ...]:
         """Make the counts of the returns; none with features."""
-        return () if self.uses_features else Returns(np.zeros(n_states, dtype=np.int64))
+        return Returns(np.zeros(n_states, dtype=np.int64)) if self.values_.has_rows else ()
 
     def scratch(self, n_states: int) -> Waiting:
         """Make an empty buffer."""
-        return Waiting(new_n_step_buffer(self.n, 0, self.most_active), np.zeros(self.n))
+        return Waiting(new_n_step_buffer(self.n, 0, self.values_.most_active), np.zeros(self.n))

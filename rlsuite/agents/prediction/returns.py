@@ -11,7 +11,7 @@ import numpy as np
 from rlsuite.agents.episode_buffer import EPISODE_TOO_LONG, EpisodeBuffer, VectorEpisodeBuffer, clear, has_capacity
 from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.memory import Observation
-from rlsuite.agents.predictor import StateMemory, StateValues, begin_predicting, follow
+from rlsuite.agents.state_memory import StateMemory, StateValues, begin_predicting, follow
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Count
 

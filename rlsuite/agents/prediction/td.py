@@ -7,7 +7,7 @@ import numpy as np
 
 from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_next
-from rlsuite.agents.predictor import StateMemory, next_action, ratio, state_step_size, state_value, update_state
+from rlsuite.agents.state_memory import StateMemory, next_action, ratio, state_step_size, state_value, update_state
 from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition

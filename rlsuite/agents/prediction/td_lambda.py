@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.memory import NOWHERE, Observation, end_step, locate, locate_first, locate_next, update_and_decay
-from rlsuite.agents.predictor import (
+from rlsuite.agents.state_memory import (
     StateMemory,
     begin_predicting,
     next_action,

@@ -20,7 +20,7 @@ from rlsuite.agents.feature_memory import (
 )
 from rlsuite.agents.prediction.policies import follow_policy, ratio_of_policies
 from rlsuite.agents.prediction.td_lambda import begin_with_traces
-from rlsuite.agents.predictor import STATE
+from rlsuite.agents.state_memory import STATE
 from rlsuite.agents.traces import Traces, accumulating, new_traces, update_eligible
 from rlsuite.approximation.linear.linear_agent import OffPolicyPredictor
 from rlsuite.core.checks import fraction

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import NO_ACTION
-from rlsuite.agents.feature_agent import check_unit
 from rlsuite.agents.feature_memory import compute_features, count_and_advance, improve, linear_step_size, value_of
 from rlsuite.agents.prediction.policies import follow_policy, ratio_of_policies
-from rlsuite.agents.predictor import STATE
 from rlsuite.agents.schedules import Rate, Schedule, as_schedule, rate_now
+from rlsuite.agents.state_memory import STATE
+from rlsuite.agents.values.linear import check_unit
 from rlsuite.approximation.linear.linear_agent import OffPolicyPredictor
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition

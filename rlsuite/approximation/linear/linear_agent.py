@@ -1,7 +1,6 @@
 """Bases of the agents that always have features, under the names of S&B2: without `features` these are defaults."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +9,7 @@ from rlsuite import errors
 from rlsuite.agents.action_value_agent import ActionValueAgent
 from rlsuite.agents.prediction.policies import check_coverage, policy_table
 from rlsuite.agents.state_value_agent import StateValueAgent
+from rlsuite.agents.values import Linear, Representation
 from rlsuite.core.checks import finite_number
 
 
@@ -47,19 +47,23 @@ class LinearAgent(ActionValueAgent):
         If a parameter is outside its range, or counts visits, which features do not know.
     """
 
-    needs_features: ClassVar[bool] = True
-
     initial_value: float = field(init=False, repr=False, default=0.0)
+    values: Representation | None = field(init=False, repr=False, default=None)
     initial_weight: float = 0.0
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         self.initial_weight = finite_number("initial_weight", self.initial_weight)
+        super().__post_init__()
+
+    def representation(self) -> Linear:
+        """What the values are learned in."""
+        return Linear(self.features, self.initial_weight)
 
     @property
-    def initial_weights(self) -> float:
-        """What every weight is before anything is learned."""
-        return self.initial_weight
+    def linear_(self) -> Linear:
+        """The features, and how observations become the vectors that they are computed from."""
+        assert isinstance(self.values_, Linear)
+        return self.values_
 
 
 @dataclass(eq=False, kw_only=True)
@@ -86,23 +90,21 @@ class LinearPredictor(StateValueAgent):
         Learned weights.
     """
 
-    needs_features: ClassVar[bool] = True
-
     initial_value: float = field(init=False, repr=False, default=0.0)
+    values: Representation | None = field(init=False, repr=False, default=None)
     initial_weight: "float | ArrayLike" = 0.0
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         given = np.asarray(self.initial_weight)
         if given.dtype.kind not in "iuf" or given.ndim > 1 or not np.isfinite(given).all():
             raise errors.ParameterError(
                 f"initial_weight={self.initial_weight!r} must be a finite number, or an array (n_features,) of them"
             )
+        super().__post_init__()
 
-    @property
-    def initial_weights(self) -> float | ArrayLike:
-        """What every weight, or each of them, is before anything is learned."""
-        return self.initial_weight
+    def representation(self) -> Linear:
+        """What the values are learned in."""
+        return Linear(self.features, self.initial_weight)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -20,13 +20,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.agents.exploration import NO_ACTION, Exploration, Softmax
-from rlsuite.agents.feature_agent import check_unit
 from rlsuite.agents.feature_memory import ActiveFeatures, LinearMemory, evaluate, evaluate_rows
 from rlsuite.agents.schedules import Rate, Schedule, as_schedule
+from rlsuite.agents.values.linear import check_unit
 from rlsuite.approximation.linear.linear_agent import LinearAgent
 from rlsuite.core.checks import legal_actions
 from rlsuite.core.compilation import compiled
-from rlsuite.features.checks import check_observations
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.legality import Legality
 
@@ -192,7 +191,7 @@ class SoftmaxPolicyAgent(LinearAgent):
         ParameterError
             If the observation is not one of the space, or not finite, or no action is legal.
         """
-        vector = self.encoding_.numbers_of(observation)
+        vector = self.linear_.encoding.numbers_of(observation)
         preferences = self.q(vector[None])
         if action_mask is None and self.legal_.size:
             action_mask = self.legal_[int(vector[0])]
@@ -241,14 +240,8 @@ class CriticAgent(SoftmaxPolicyAgent):
         ParameterError
             If the observations are not finite, or of another width.
         """
-        known: LinearMemory = self.memory_
-        rows = check_observations(observations, self.encoding_.low.size, type(self).__name__)
-        if self.encoding_.transform is not None:
-            rows = self.encoding_.transform(rows)
-        values, capacity = np.zeros((len(rows), 1)), self.features_.most_active_
-        weights = known.learned.value_weights[:, None]
-        evaluate_rows(known.features, weights, rows, np.zeros(capacity, dtype=np.int64), np.zeros(capacity), values)
-        return values[:, 0]
+        weights = self.memory_.learned.value_weights[:, None]
+        return self.linear_.linear_in(weights, self.memory_, observations)[:, 0]
 
 
 def check_rate(name: str, rate: object, largest: float) -> None:

@@ -1,5 +1,7 @@
 """One rule for a table and for features: an agent with one-hot features is the agent with a table."""
 
+from pathlib import Path
+
 import gymnasium
 import numpy as np
 import pytest
@@ -8,7 +10,9 @@ import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.agents import end_step, locate, locate_next, update, value
 from rlsuite.agents.exploration import action_probabilities
+from rlsuite.agents.values import Linear, Table
 from rlsuite.approximation import OneHot, SemiGradientSarsa, TileCoding
+from rlsuite.core.described import describe
 from rlsuite.errors import NotLearned, ParameterError, UnsuitableEnvironment
 from rlsuite.registry import agent_classes
 
@@ -19,9 +23,8 @@ def of(base):
         name
         for name, kind in agent_classes().items()
         if issubclass(kind, base)
-        and not kind.needs_features
         and kind.__module__.startswith("rlsuite.")
-        and any(field.name == "features" and field.init for field in kind.__dataclass_fields__.values())
+        and any(field.name == "values" and field.init for field in kind.__dataclass_fields__.values())
     )
 
 
@@ -198,3 +201,79 @@ def test_what_is_out_of_date_is_not_kept_in_files(tmp_path):
     assert again.q_.tobytes() == whole.q_.tobytes()
     with np.load(tmp_path / "half.npz") as arrays:
         assert not any("stale" in name for name in arrays)
+
+
+@pytest.mark.parametrize(
+    ("kind", "short", "values"),
+    [
+        (rl.Sarsa, {"initial_value": 0.5}, Table(0.5)),
+        (rl.Sarsa, {"features": OneHot(), "initial_value": 0.5}, Linear(OneHot(), 0.5)),
+        (rl.TD, {"features": OneHot()}, Linear()),
+    ],
+)
+def test_values_in_full_are_those_in_short(kind, short, values, tmp_path):
+    one, other = (kind(**given).learn("FrozenLake-v1", steps=300, seed=1) for given in (short, {"values": values}))
+    name = "q_" if kind is rl.Sarsa else "value_"
+    assert getattr(one, name).tobytes() == getattr(other, name).tobytes()
+    other.save(tmp_path / "agent.npz")
+    again = rl.load(tmp_path / "agent.npz")
+    assert getattr(again, name).tobytes() == getattr(one, name).tobytes()
+    assert describe(again) == describe(other)
+    assert again.learn("FrozenLake-v1", steps=50).episodes_["length"].sum() >= one.episodes_["length"].sum()
+
+
+def test_agents_do_not_share_the_values_they_were_given():
+    values = Linear(OneHot())
+    lake = rl.Sarsa(values=values).learn("FrozenLake-v1", steps=10, seed=1)
+    cliff = rl.Sarsa(values=values).learn("CliffWalking-v1", steps=10, seed=1)
+    assert (lake.q_.shape, cliff.q_.shape) == ((16, 4), (48, 4))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"values": "table"}, "values='table' must be Table"),
+        ({"values": Linear(OneHot()), "features": OneHot()}, "give Linear.features, initial"),
+        ({"values": Table(), "initial_value": 1.0}, "initial_value= alone"),
+        ({"values": Linear(), "learning_rate": rl.Inverse(1.0, per="visits")}, "per='visits' needs a table"),
+    ],
+)
+def test_values_that_are_refused(given, message):
+    with pytest.raises(ParameterError, match=message):
+        rl.Sarsa(**given)
+
+
+def test_bad_parameters_of_values():
+    with pytest.raises(ParameterError, match="initial=nan"):
+        Table(np.nan)
+    with pytest.raises(ParameterError, match="initial='many'"):
+        Linear(initial="many")
+    with pytest.raises(ParameterError, match=r"give an instance, OneHot\(\)"):
+        Linear(OneHot)
+
+
+FILES = Path(__file__).parent / "files"
+
+
+@pytest.mark.parametrize("name", ["sarsa_table", "sarsa_one_hot", "td_table", "semi_gradient_td"])
+def test_files_from_before_there_were_values(name):
+    """They were written by a run of 3,000 steps with seed 3, whose agent had no parameter `values`."""
+    agent = rl.load(FILES / f"{name}.npz")
+    new = type(agent)(features=agent.features)
+    env = {"sarsa": "FrozenLake-v1", "td": "rlsuite/RandomWalk-v0", "semi": "rlsuite/GridGoal-v0"}[name.split("_")[0]]
+    new.learn(env, steps=3_000, seed=3)
+    learned = "q_" if name.startswith("sarsa") else "value_"
+    assert getattr(agent, learned).tobytes() == getattr(new, learned).tobytes()
+    assert agent.episodes_.tobytes() == new.episodes_.tobytes()
+    assert agent.learn(env, steps=100).episodes_.tobytes() == new.learn(env, steps=100).episodes_.tobytes()
+
+
+@pytest.mark.parametrize("features", [None, OneHot()])
+def test_predictors_act_by_their_policy(features):
+    policy = np.tile([0.7, 0.3, 0.0, 0.0], (16, 1))
+    agent = rl.TD(policy_to_follow=policy, features=features).learn("FrozenLake-v1", steps=10, seed=1)
+    taken = np.bincount([agent.act(0) for _ in range(2_000)], minlength=4) / 2_000
+    assert abs(taken - policy[0]).max() < 0.05
+    assert agent.act(0, [0, 1, 1, 1]) == 1
+    with pytest.raises(ParameterError, match="allows no action"):
+        agent.act(0, [0, 0, 1, 1])

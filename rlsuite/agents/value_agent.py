@@ -1,0 +1,141 @@
+"""The base of all agents that learn values, in whatever represents them: see `rlsuite.agents.values`."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.agents.agent import Agent
+from rlsuite.agents.rule_parameters import in_memory
+from rlsuite.agents.schedules import Schedule, as_schedule
+from rlsuite.agents.values import Representation, Table
+from rlsuite.core.aliases import Env, Own
+from rlsuite.core.checks import finite_number
+from rlsuite.core.described import Plain
+from rlsuite.core.npz import Npz
+from rlsuite.environments.observation_view import Encoding
+from rlsuite.models.aliases import AnyArray
+from rlsuite.training.legality import Legality
+
+if TYPE_CHECKING:  # the feature maps need scikit-learn
+    from rlsuite.features.feature_map import FeatureMap
+
+
+@dataclass(eq=False, kw_only=True)
+class ValueAgent(Agent):
+    """Base of the agents that learn values of actions (`TabularAgent`) or of states (`Predictor`).
+
+    Parameters
+    ----------
+    gamma : float
+        Discount per step, in [0, 1].
+    learning_rate : float or Schedule
+        Step size, in [0, 1].
+    initial_value : float
+        What every value is before anything is learned.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range.
+    """
+
+    if TYPE_CHECKING:  # its two bases declare them, each in the order of its own parameters
+        learning_rate: float | Schedule
+        initial_value: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rate = as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate
+        self.initial_value = finite_number("initial_value", self.initial_value)
+        self.values_ = self.representation().of(type(self).__name__)
+        self.values_.check_rate("learning_rate", rate)
+
+    def representation(self) -> Representation:
+        """What the values are learned in."""
+        return Table(self.initial_value)
+
+    # ------------------------------------------------------------------------------------------------------- learning
+
+    def bind_environment(self, env: Env) -> Encoding | None:
+        """Prepare the representation for an environment.
+
+        Raises
+        ------
+        NotLearned
+            If features are not fitted, and bounds are not enough for them.
+        UnsuitableEnvironment
+            If the observations are not ids, for a table; not numbers, or of another width than what the features were
+            fitted to.
+        """
+        encoding = self.values_.bind(env, self._memory is not None)
+        if encoding is None:
+            return super().bind_environment(env)
+        self.first_observation_, self.observation_ids_ = encoding.first, None
+        return encoding
+
+    def _in_every_memory(self, legal: NDArray[np.bool_], legality: Legality) -> dict[str, Any]:
+        """The fields that memories of action values and of state values have, be they tables or weights."""
+        return {
+            "legal": legal,
+            "legality": legality,
+            "clock": np.zeros(2, dtype=np.int64),
+            "gamma": self.gamma,
+            "learning_rate": as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate,
+            "parameters": in_memory(self),
+        }
+
+    def _restore_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Own:
+        if self._memory is not None:
+            self.values_.check_memory(self._memory)
+        return super()._restore_memory(legal, legality)
+
+    # ------------------------------------------------------------------------------------------------ what was learned
+
+    @property
+    def weights_(self) -> NDArray[np.float64]:
+        """Learned weights, shape (n_features, n_actions); only with features."""
+        return self._learned("weights_")
+
+    @property
+    def features_(self) -> "FeatureMap":
+        """The fitted feature map; only with features."""
+        return getattr(self.values_, "fitted")  # noqa: B009 - a table has none
+
+    def _learned(self, name: str) -> AnyArray:
+        """A learned array; AttributeError if what represents the values has none, of which `__getattr__` says why."""
+        known = self.memory_
+        if name in self.values_.lacks:
+            raise AttributeError(name)
+        return getattr(known, name[:-1])
+
+    def __getattr__(self, name: str) -> AnyArray:
+        """Learned arrays by name, as of every agent; those that only a table has, or only weights, say so."""
+        values: Representation | None = self.__dict__.get("values_")
+        if values is not None and name in values.lacks and self._memory is not None:
+            raise AttributeError(f"this {type(self).__name__} has no {name}: {values.lacks[name]}")
+        return super().__getattr__(name)
+
+    @property
+    def legal_(self) -> NDArray[np.bool_]:
+        """The actions that exist, shape (n_ids, n_actions); (0, n_actions) where observations are not ids."""
+        return self.values_.legal(self.memory_)
+
+    def kept_arrays(self) -> dict[str, AnyArray]:
+        """What a file keeps: the learned arrays, and those of the representation."""
+        return {**super().kept_arrays(), **self.values_.kept_arrays()}
+
+    def restore(self, header: Plain, arrays: Npz, episodes: NDArray[np.void]) -> None:
+        """Restore what `save` has written; part of `rlsuite.load`.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If something is missing, or is not what the agent or its features declare.
+        UnsuitableEnvironment
+            If the features are those of observations of another width.
+        """
+        self.values_.restore(header, arrays)
+        super().restore(header, arrays, episodes)
+        self.values_.check_legal(self._memory.legal)

@@ -1,0 +1,19 @@
+"""What a rule learns its values in: a table, or weights of features. Nothing else asks which of them it is.
+
+=============================== ============ ==================================================
+``values=``                     file         the memory, and what it answers to a rule
+=============================== ============ ==================================================
+``Table(initial=0.0)``          `table`      `rlsuite.agents.memory`, `.state_memory`
+``Linear(features, initial)``   `linear`     `rlsuite.agents.feature_memory`
+=============================== ============ ==================================================
+
+``Sarsa(features=TileCoding())`` is short for ``Sarsa(values=Linear(TileCoding()))``, and ``Sarsa(initial_value=1.0)``
+for ``Sarsa(values=Table(1.0))``. Another representation is another file with the methods of `Representation`.
+"""
+
+from rlsuite.agents.values.linear import Linear as Linear
+from rlsuite.agents.values.representation import Representation as Representation
+from rlsuite.agents.values.table import Table as Table
+from rlsuite.agents.values.table import chosen as chosen
+
+__all__ = ["Linear", "Representation", "Table", "chosen"]

@@ -1,0 +1,351 @@
+"""Weights of features: a value is a sum of those of the features that an observation has.
+
+The feature maps and scikit-learn are imported when features are given.
+"""
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rlsuite import errors
+from rlsuite.agents.episode_buffer import VectorEpisodeBuffer, new_vector_buffer
+from rlsuite.agents.exploration import Exploration
+from rlsuite.agents.feature_memory import ActiveFeatures, LinearMemory, LinearValues, by_fresh_values, evaluate_rows
+from rlsuite.agents.prediction.policies import check_size, policy_table
+from rlsuite.agents.schedules import VISITS, Rate
+from rlsuite.agents.state_memory import STATE
+from rlsuite.agents.storage import whole
+from rlsuite.agents.values.representation import Representation
+from rlsuite.core.aliases import Env, Observation, Own
+from rlsuite.core.checks import legal_actions
+from rlsuite.core.declared import check_array
+from rlsuite.core.described import Plain
+from rlsuite.core.fingerprints import reads
+from rlsuite.core.npz import Npz
+from rlsuite.environments.observation_view import Encoding
+from rlsuite.models.aliases import AnyArray
+from rlsuite.training.evaluation import Policy
+
+if TYPE_CHECKING:  # the feature maps need scikit-learn
+    from rlsuite.features.estimators import Transformer
+    from rlsuite.features.feature_map import FeatureMap
+
+
+def new_active_features(most_active: int) -> ActiveFeatures:
+    """Make empty lists for the features of two observations."""
+    rows = (2, most_active)
+    return ActiveFeatures(
+        np.zeros(rows, dtype=np.int64), np.zeros(rows), np.zeros(2, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    )
+
+
+def check_unit(name: str, rate: Rate) -> None:
+    """Raise ParameterError if a schedule counts visits."""
+    if rate.unit == VISITS:
+        raise errors.ParameterError(f"{name}: a schedule per='visits' needs a table; use per='steps' or per='episodes'")
+
+
+@dataclass(eq=False)
+class Linear(Representation):
+    """Values that are linear in features (S&B2 eq. 9.8).
+
+    Parameters
+    ----------
+    features : FeatureMap or transformer, optional
+        One of rlsuite's feature maps, such as `TileCoding`, or whatever has scikit-learn's `fit` and `transform`,
+        fitted. It is copied. By default `OneHot` for ids, and `Identity` for all other observations.
+    initial : float or array_like (n_features,)
+        What every weight, or each of them, is before anything is learned; an array only for state values.
+
+    Raises
+    ------
+    ParameterError
+        If the features are a class, or have no `transform`, or `initial` is not finite.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> from rlsuite.agents.values import Linear
+    >>> from rlsuite.approximation import OneHot
+    >>> agent = rl.Sarsa(values=Linear(OneHot())).learn("FrozenLake-v1", steps=20, seed=1)
+    >>> agent.weights_.shape
+    (16, 4)
+    """
+
+    lacks: ClassVar[Mapping[str, str]] = {"visits_": "it has features, and only a table counts visits"}
+    has_rows: ClassVar[bool] = False
+
+    features: "FeatureMap | Transformer | None" = None
+    initial: "float | ArrayLike" = 0.0
+
+    def __post_init__(self) -> None:
+        if self.features is not None:
+            from rlsuite.agents.fit_features import check_features
+
+            check_features(self.features)
+        given = np.asarray(self.initial)
+        if given.dtype.kind not in "iuf" or given.ndim > 1 or not np.isfinite(given).all():
+            raise errors.ParameterError(
+                f"initial={self.initial!r} must be a finite number, or an array (n_features,) of them"
+            )
+
+    # ---------------------------------------------------------------------------------------------- before learning
+
+    def check_rate(self, name: str, rate: Rate) -> None:
+        """Raise ParameterError if a schedule counts visits."""
+        check_unit(name, rate)
+
+    def check_exploration(self, exploration: Exploration) -> None:
+        """Raise ParameterError if an exploration, or a schedule in it, counts visits."""
+        rule = exploration.rule
+        for rate in (rule.first, rule.second):
+            check_unit("exploration", rate)
+        if reads(rule.select, "visits") or reads(rule.spread, "visits"):
+            raise errors.ParameterError(
+                f"exploration: {exploration!r} counts how often each action was taken in each state, which "
+                "needs a table; with features use another, such as EpsilonGreedy or Softmax"
+            )
+
+    def check_policy(self, policy: "ArrayLike | None") -> None:
+        """Raise ParameterError unless it is probabilities, for all observations alike or for each id."""
+        policy_table("policy_to_follow", policy)
+
+    def bind(self, env: Env, has_learned: bool) -> Encoding:
+        """Fit the features to the bounds of an environment, if that is all they need.
+
+        Raises
+        ------
+        NotLearned
+            If the features are not fitted, and bounds are not enough for them.
+        UnsuitableEnvironment
+            If the observations are not numbers, or of another width than what the features were fitted to.
+        """
+        from rlsuite.agents.fit_features import bind_features, check_width, legal_ids
+        from rlsuite.features import FeatureMap
+
+        # after loading from a file only `fitted` is fitted, and `features` is not
+        known = has_learned and isinstance(self.features, FeatureMap)
+        fitted, self.encoding = bind_features(self.fitted if known else self.features, env)
+        if has_learned:
+            fitted = self.fitted  # the weights belong to these features
+            check_width(fitted, self.encoding)
+        self._use(fitted, legal_ids(env))
+        return self.encoding
+
+    def _use(self, fitted: "FeatureMap", legal_ids: NDArray[np.bool_]) -> None:
+        self.fitted, self.most_active, self.legal_ids = fitted, fitted.most_active_, legal_ids
+
+    def size(self, n_rows: int) -> int:
+        """How many features there are."""
+        return self.fitted.n_features_out_
+
+    def of_actions(self, common: dict[str, Any]) -> LinearMemory:
+        """Make the weights of the features to which `bind` has fitted."""
+        n_actions = common["legal"].shape[1]
+        made = LinearMemory(
+            weights=np.full((self.fitted.n_features_out_, n_actions), self.initial),
+            features=self.fitted.rule,
+            active=new_active_features(self.most_active),
+            q=np.zeros((2, n_actions)),
+            stale=np.zeros(2, dtype=np.int64),
+            visits=np.zeros((2, n_actions), dtype=np.int64),
+            **common,
+        )
+        return made._replace(exploration=by_fresh_values(made.exploration))
+
+    def of_states(
+        self, followed: "ArrayLike | None", evaluated: NDArray[np.float64] | None, common: Plain
+    ) -> LinearValues:
+        """Make the same for state values, and the tables of the policies.
+
+        Raises
+        ------
+        ParameterError
+            If a policy or the initial weights do not fit the environment.
+        """
+        n_actions, n_features = common["legal"].shape[1], self.fitted.n_features_out_
+        policy = policy_table("policy_to_follow", followed)
+        check_size("policy_to_follow", policy, n_actions, len(self.legal_ids))
+        check_size("policy_to_evaluate", evaluated, n_actions, len(self.legal_ids))
+        given = np.asarray(self.initial, dtype=np.float64)
+        if given.ndim == 1 and given.size != n_features:
+            raise errors.ParameterError(f"initial_weight has {given.size} numbers, but there are {n_features} features")
+        weights = np.zeros((n_features, 1))
+        weights[:, STATE] = given
+        return LinearValues(
+            weights=weights,
+            features=self.fitted.rule,
+            active=new_active_features(self.most_active),
+            behaviour=np.zeros((0, n_actions)) if policy is None else policy,
+            target=np.zeros((0, 0)) if evaluated is None else evaluated,
+            **common,
+        )
+
+    def new_buffer(self, longest: int) -> VectorEpisodeBuffer:
+        """Make an empty buffer of vectors."""
+        return new_vector_buffer(longest, self.fitted.n_features_in_)
+
+    def check_memory(self, memory: Own) -> None:
+        """Raise UnsuitableEnvironment if there are weights of another number of features."""
+        if len(memory.weights) != self.fitted.n_features_out_:
+            raise errors.UnsuitableEnvironment(
+                f"this {self.owner} has learned {len(memory.weights)} weights per action, and the features of "
+                f"this environment need {self.fitted.n_features_out_}. Use a new agent for it"
+            )
+
+    # --------------------------------------------------------------------------------------------- what was learned
+
+    def legal(self, memory: Own) -> NDArray[np.bool_]:
+        """The actions that exist, shape (n_ids, n_actions); (0, n_actions) where observations are not ids."""
+        return self.legal_ids
+
+    def all_ids(self) -> NDArray[np.float64]:
+        """All ids of a Discrete space, counted from 0, as observations (n, 1).
+
+        Raises
+        ------
+        ParameterError
+            If the observations are not ids.
+        """
+        if not len(self.legal_ids):
+            raise errors.ParameterError(
+                "observations= is needed, an array (n, d): the observations of this environment are not ids"
+            )
+        return np.arange(float(len(self.legal_ids)))[:, None]
+
+    def q(
+        self, memory: Own, observations: "ArrayLike | None", rows_of: Callable[[object], list[int]]
+    ) -> NDArray[np.float64]:
+        """Values by the weights, shape (n, n_columns), of observations (n, d); by default of all ids."""
+        return self.linear_in(memory.weights, memory, observations)
+
+    def linear_in(
+        self, weights: NDArray[np.float64], memory: Own, observations: "ArrayLike | None"
+    ) -> NDArray[np.float64]:
+        """Values by weights (n_features, n_columns), shape (n, n_columns).
+
+        Raises
+        ------
+        ParameterError
+            If the observations are not finite, or of another width, or missing where they are not ids.
+        """
+        from rlsuite.features.checks import check_observations
+
+        given = self.all_ids() if observations is None else observations
+        rows = check_observations(given, self.encoding.low.size, self.owner)
+        if self.encoding.transform is not None:
+            rows = self.encoding.transform(rows)
+        values, capacity = np.zeros((len(rows), weights.shape[1])), self.most_active
+        evaluate_rows(memory.features, weights, rows, np.zeros(capacity, dtype=np.int64), np.zeros(capacity), values)
+        return values
+
+    def at(
+        self, memory: Own, observation: Observation, row_of: Callable[[Observation], int]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Values of an observation, and which actions are legal there."""
+        vector = self.encoding.numbers_of(observation)
+        q = self.linear_in(memory.weights, memory, vector[None])[0]
+        return q, self.legal_ids[int(vector[0])] if self.legal_ids.size else np.ones(len(q), dtype=np.bool_)
+
+    def greedy_policy(self, memory: Own, greedy: Callable[[NDArray[np.float64], Any], NDArray[np.float64]]) -> Policy:
+        """The greedy policy by a copy of the weights, as a function of a vector and a mask."""
+        weights, capacity = memory.weights.copy(), self.most_active
+        indices, values = np.zeros(capacity, dtype=np.int64), np.zeros(capacity)
+
+        def policy(vector: NDArray[np.float64], action_mask: "ArrayLike | None") -> NDArray[np.float64]:
+            q = np.zeros((1, weights.shape[1]))
+            evaluate_rows(memory.features, weights, vector[None], indices, values, q)
+            return greedy(q, action_mask)[0]
+
+        return policy
+
+    def followed_policy(self, memory: Own) -> Policy:
+        """The policy that is followed, as a function of a vector and a mask."""
+
+        def policy(vector: NDArray[np.float64], action_mask: "ArrayLike | None") -> NDArray[np.float64]:
+            behaviour: NDArray[np.float64] = memory.behaviour
+            legal = np.ones(behaviour.shape[1]) if action_mask is None else np.asarray(action_mask, dtype=np.float64)
+            if len(behaviour) > 0:
+                legal = legal * behaviour[int(vector[0]) if len(behaviour) > 1 else 0]
+            if not legal.any():
+                raise errors.ParameterError(f"action_mask={action_mask!r} allows no action of the policy")
+            return legal / legal.sum()
+
+        return policy
+
+    def followed(self, memory: Own) -> NDArray[np.float64]:
+        """The same of all ids: probabilities, shape (n_ids, n_actions)."""
+        policy = cast(Callable[..., NDArray[np.float64]], self.followed_policy(memory))
+        return np.array([policy(vector, legal) for vector, legal in zip(self.all_ids(), self.legal_ids, strict=True)])
+
+    def followed_at(
+        self,
+        memory: Own,
+        observation: Observation,
+        row_of: Callable[[Observation], int],
+        action_mask: "ArrayLike | None",
+    ) -> NDArray[np.float64]:
+        """The same of one observation, shape (n_actions,)."""
+        if action_mask is not None:
+            legal_actions("action_mask", action_mask, memory.behaviour.shape[1])
+        policy = cast(Callable[..., NDArray[np.float64]], self.followed_policy(memory))
+        return policy(self.encoding.numbers_of(observation), action_mask)
+
+    # -------------------------------------------------------------------------------------------------------- files
+
+    def kept_arrays(self) -> dict[str, AnyArray]:
+        """The fitted features, and the bounds they were fitted to.
+
+        Raises
+        ------
+        FileError
+            If the features are not a `FeatureMap`: they could be kept as a pickle only, and none is ever loaded.
+        """
+        if self.encoding.transform is not None:
+            raise errors.FileError(
+                f"features of the class {type(self.features).__name__} cannot be saved without a pickle; use a "
+                "FeatureMap, such as TileCoding or PrincipalComponents"
+            )
+        fitted = {f"features.{name}": value for name, value in self.fitted.fitted_.items()}
+        return {**fitted, "low": self.encoding.low, "high": self.encoding.high, "legal_ids": self.legal_ids}
+
+    def restore(self, header: Plain, arrays: Npz) -> None:
+        """Restore the features.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If something is missing, or is not what the features declare.
+        UnsuitableEnvironment
+            If the features are those of observations of another width.
+        """
+        from rlsuite.agents.fit_features import check_width
+        from rlsuite.features import Identity, OneHot
+
+        low, high = (arrays.take(name, np.float64, ndim=1) for name in ("low", "high"))
+        legal_ids = arrays.take("legal_ids", np.bool_, ndim=2)
+        if low.shape != high.shape or np.isnan(low).any() or np.isnan(high).any():
+            raise ValueError("low and high must have the same length, without NaN")
+        check_array("legal_ids", legal_ids, None, {})
+        self.encoding = Encoding(low, high, whole(header, "first_observation"), n_ids=len(legal_ids))
+        arrays_of_map = {name.removeprefix("features."): arrays.take(name) for name in arrays.below("features.")}
+        if self.features is None:
+            kind = OneHot if "first_" in arrays_of_map else Identity
+            fitted = kind().restore(arrays_of_map)
+        else:
+            unfitted = cast("FeatureMap", copy.deepcopy(self.features))  # others are not saved
+            fitted = unfitted.restore(arrays_of_map)
+        self._use(fitted, legal_ids)
+        check_width(fitted, self.encoding)
+
+    def check_legal(self, legal: NDArray[np.bool_]) -> None:
+        """Raise ValueError unless there are two rows, with as many actions as `legal_ids` has."""
+        n_rows, n_actions = legal.shape
+        if n_rows != 2 or self.legal_ids.shape[1] != n_actions:
+            raise ValueError(
+                f"legal has shape {(n_rows, n_actions)}; it must have (2, {self.legal_ids.shape[1]}), like legal_ids"
+            )

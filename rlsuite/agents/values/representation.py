@@ -1,0 +1,133 @@
+"""What an agent asks of a representation of its values, whichever it is."""
+
+import copy
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rlsuite.agents.exploration import Exploration
+from rlsuite.agents.schedules import Rate
+from rlsuite.core.aliases import Env, Observation, Own
+from rlsuite.core.described import Described, Plain
+from rlsuite.core.npz import Npz
+from rlsuite.environments.observation_view import Encoding
+from rlsuite.models.aliases import AnyArray
+from rlsuite.training.evaluation import Policy
+
+
+class Representation(Described):
+    """Base of `Table` and `Linear`: what the constructors of agents take as ``values=``.
+
+    An agent has a copy of its own, `of` itself, which `bind` prepares for an environment. What is learned is in the
+    agent's memory, which the methods are given.
+    """
+
+    described_as = "values"
+
+    lacks: ClassVar[Mapping[str, str]]
+    """Learned arrays that an agent with these values does not have, and why."""
+
+    has_rows: ClassVar[bool]
+    """Whether each id has a row of its own, in which visits and returns are counted."""
+
+    most_active: int = 0
+    """How many features may differ from 0 at once; 0 for a table."""
+
+    owner: str = ""
+    """The class of the agent, for messages."""
+
+    def of(self, owner: str) -> Self:
+        """Return a copy for an agent of this class."""
+        copied = copy.copy(self)
+        copied.owner = owner
+        return copied
+
+    # ---------------------------------------------------------------------------------------------- before learning
+
+    def check_rate(self, name: str, rate: Rate) -> None:
+        """Raise ParameterError if a schedule counts what is not counted here."""
+
+    def check_exploration(self, exploration: Exploration) -> None:
+        """Raise ParameterError if an exploration asks for what is not there."""
+
+    @abstractmethod
+    def check_policy(self, policy: "ArrayLike | None") -> None:
+        """Raise ParameterError if a policy to follow is malformed, for any environment."""
+
+    def bind(self, env: Env, has_learned: bool) -> Encoding | None:
+        """Prepare for an environment; return how its observations become vectors, None if they are ids."""
+        return None
+
+    @abstractmethod
+    def size(self, n_rows: int) -> int:
+        """How many numbers there are for each action: states, or features."""
+
+    @abstractmethod
+    def of_actions(self, common: dict[str, Any]) -> Own:
+        """Make a memory of action values, of the initial ones and what all memories have in common."""
+
+    @abstractmethod
+    def of_states(self, followed: "ArrayLike | None", evaluated: NDArray[np.float64] | None, common: Plain) -> Own:
+        """Make a memory of state values of a policy to evaluate, None for the policy to follow, and the same."""
+
+    @abstractmethod
+    def new_buffer(self, longest: int) -> Any:
+        """Make an empty buffer for the steps of an episode."""
+
+    def check_memory(self, memory: Own) -> None:
+        """Raise UnsuitableEnvironment if what was learned is of another size than the environment needs."""
+
+    # --------------------------------------------------------------------------------------------- what was learned
+
+    @abstractmethod
+    def legal(self, memory: Own) -> NDArray[np.bool_]:
+        """The actions that exist, shape (n_ids, n_actions)."""
+
+    @abstractmethod
+    def q(
+        self, memory: Own, observations: "ArrayLike | None", rows_of: Callable[[object], list[int]]
+    ) -> NDArray[np.float64]:
+        """Learned values, shape (n, n_columns), of observations; by default of all ids. A state value is one column."""
+
+    @abstractmethod
+    def at(
+        self, memory: Own, observation: Observation, row_of: Callable[[Observation], int]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Values (n_actions,) of an observation, and which actions are legal there (n_actions,)."""
+
+    @abstractmethod
+    def greedy_policy(self, memory: Own, greedy: Callable[[NDArray[np.float64], Any], NDArray[np.float64]]) -> Policy:
+        """Freeze the greedy policy, which a function of values (n, n_actions) and masks returns."""
+
+    @abstractmethod
+    def followed_policy(self, memory: Own) -> Policy:
+        """The policy that a memory of state values follows, in the form that evaluations use."""
+
+    @abstractmethod
+    def followed(self, memory: Own) -> NDArray[np.float64]:
+        """The same of all ids: probabilities, shape (n_ids, n_actions)."""
+
+    @abstractmethod
+    def followed_at(
+        self,
+        memory: Own,
+        observation: Observation,
+        row_of: Callable[[Observation], int],
+        action_mask: "ArrayLike | None",
+    ) -> NDArray[np.float64]:
+        """The same of one observation, shape (n_actions,)."""
+
+    # -------------------------------------------------------------------------------------------------------- files
+
+    def kept_arrays(self) -> dict[str, AnyArray]:
+        """Arrays that a file keeps beside those of the memory."""
+        return {}
+
+    def restore(self, header: Plain, arrays: Npz) -> None:
+        """Restore them, before there is a memory."""
+
+    def check_legal(self, legal: NDArray[np.bool_]) -> None:
+        """Raise ValueError if the legal actions of a memory that was read are not of the right shape."""
