@@ -149,8 +149,8 @@ def test_version(rlsuite):
             "the agent comes first: rlsuite train q-learning FrozenLake-v1",
         ),
         (
-            ["train", "dqn", "FrozenLake-v1"],
-            "'dqn' is not an agent of commands and TOML files: it is rlsuite.approximation.DQN and needs PyTorch (pip ",
+            ["train", "ppo", "FrozenLake-v1"],
+            "'ppo' is not an agent of commands and TOML files: rlsuite.approximation has policy gradients and DQN ",
         ),
         (
             ["solve", "FrozenLake-v1", "--method", "value-iteraton"],

@@ -24,6 +24,7 @@ FAMILIES = {
     "approximation/linear/test_formulas": (
         "approximation/linear: book_names emphatic_td gradient_td monte_carlo_control"
     ),
+    "approximation/policies/test_policy_search": "approximation/policies: candidates",
     "approximation/policies/test_softmax_policy": (
         "approximation/policies: linear_actor_critic natural_actor_critic reinforce"
     ),

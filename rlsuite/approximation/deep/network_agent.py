@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.agents.learner import Learner
 from rlsuite.agents.storage import EPISODE, take_episodes, whole
 from rlsuite.approximation.deep.inputs import Inputs
 from rlsuite.approximation.deep.own_network import answers, check_maker, named
@@ -17,7 +18,6 @@ from rlsuite.approximation.deep.storage import put_weights, reading, write_file
 from rlsuite.core.checks import legal_actions, row_of_id
 from rlsuite.core.declared import Array, check_array
 from rlsuite.core.described import build_part, describe
-from rlsuite.core.keywords import SaysWhatToWrite
 from rlsuite.core.npz import Npz
 from rlsuite.models.aliases import AnyArray
 
@@ -28,7 +28,7 @@ ANSWERS = "answers"
 
 
 @dataclass(eq=False, kw_only=True)
-class NetworkAgent(SaysWhatToWrite):
+class NetworkAgent(Learner):
     """Base of agents that keep action values in a network: they act, return values, save and load.
 
     Attributes

@@ -8,22 +8,24 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.agents.fit_features import bind_features, check_features, legal_ids
+from rlsuite.agents.fit_features import bind_features, check_features, check_width, legal_ids
 from rlsuite.core.aliases import Action, Env
 from rlsuite.core.checks import legal_actions
 from rlsuite.core.compilation import compiled
 from rlsuite.core.described import Described
+from rlsuite.core.npz import Npz
 from rlsuite.environments.facts import action_space_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.features.estimators import Transformer
 from rlsuite.features.feature_map import FeatureMap, FeatureRule
+from rlsuite.features.identity import Identity, OneHot
 
 
 class ParametricPolicy(Protocol):
@@ -171,6 +173,52 @@ class LinearPolicy(NamedPolicy):
             )
         twin = copy.copy(self)
         twin.weights_ = found.reshape(self.weights_.shape)
+        return twin
+
+    def kept(self) -> dict[str, NDArray[Any]]:
+        """What a file keeps of a policy for an environment, beside its parameters: arrays by name.
+
+        Raises
+        ------
+        ParameterError
+            If the features are not a `FeatureMap`: they could be kept as a pickle only, and none is ever loaded.
+        """
+        if self.features is not None and not isinstance(self.features, FeatureMap):
+            raise errors.ParameterError(
+                f"features of the class {type(self.features).__name__} cannot be saved without a pickle; use a "
+                "FeatureMap of rlsuite.features, or one of your own"
+            )
+        numbers = np.array([self.first_action, self.encoding.first, self.encoding.n_ids, self.encoding.plain])
+        about = {"numbers": numbers, "low": self.encoding.low, "high": self.encoding.high, "legal": self.legal_ids}
+        fitted = {f"features.{name}": np.asarray(value) for name, value in self.features_.fitted_.items()}
+        return {**about, "weights": self.weights_, **fitted}
+
+    def restored(self, arrays: Npz) -> Self:
+        """Return such a policy with what `kept` has kept.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If an array is missing, or is not what the policy needs.
+        """
+        numbers = arrays.take("policy.numbers", np.dtype(np.int64), (4,)).tolist()
+        low = arrays.take("policy.low", np.dtype(np.float64), ndim=1)
+        high = arrays.take("policy.high", np.dtype(np.float64), low.shape)
+        twin = copy.copy(self)
+        twin.encoding = Encoding(low, high, numbers[1], plain=bool(numbers[3]), n_ids=numbers[2])
+        twin.first_action = numbers[0]
+        fitted = {name.removeprefix("policy.features."): arrays.take(name) for name in arrays.below("policy.features.")}
+        unfitted = (OneHot() if numbers[2] else Identity()) if self.features is None else copy.deepcopy(self.features)
+        twin.features_ = cast("FeatureMap", unfitted).restore(fitted)
+        check_width(twin.features_, twin.encoding)
+        twin.legal_ids = arrays.take("policy.legal", np.dtype(np.bool_), ndim=2)
+        n_actions = twin.legal_ids.shape[1]
+        if len(twin.legal_ids) not in (0, numbers[2]):
+            raise ValueError(f"legal has {len(twin.legal_ids)} rows, but there are {numbers[2]} observations")
+        shape = (twin.features_.n_features_out_, n_actions)
+        twin.weights_ = arrays.take("policy.weights", np.dtype(np.float64), shape)
+        if not np.isfinite(twin.weights_).all():
+            raise ValueError("a weight is not finite")
         return twin
 
     def act(self, observation: object, action_mask: ArrayLike | None = None) -> int:

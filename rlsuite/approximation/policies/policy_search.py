@@ -24,12 +24,12 @@ variance often shrinks before the best parameters are found. Noise added to the 
 2006, who learned Tetris in this way): a constant, or one that falls to 0.
 """
 
-import copy
+import json
 import time
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self, cast
+from os import PathLike
+from typing import Any, Final, Self
 
-import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from tqdm import tqdm
@@ -38,16 +38,22 @@ from rlsuite import errors
 from rlsuite.agents.learner import Learner
 from rlsuite.agents.schedules import Schedule, as_schedule
 from rlsuite.agents.storage import EPISODE, episodes_of
-from rlsuite.approximation.batch.rollout import LONGEST, Act, returns_of
+from rlsuite.approximation.batch.rollout import LONGEST
 from rlsuite.approximation.experience import Experience
+from rlsuite.approximation.policies.candidates import Played, play
 from rlsuite.approximation.policies.linear_policy import LinearPolicy, ParametricPolicy
 from rlsuite.approximation.workers import Workers
 from rlsuite.core.aliases import Action, Env
 from rlsuite.core.checks import fraction, positive_number, whole_amount, whole_number, worker_number
+from rlsuite.core.described import describe
+from rlsuite.core.files import replacing
 from rlsuite.core.keywords import says_what_to_write
+from rlsuite.core.npz import Npz
 from rlsuite.environments.finding import find_env
 from rlsuite.training.budget import Budget
 from rlsuite.training.optimum import Optima
+
+FORMAT: Final = "rlsuite policy search 1"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -243,7 +249,7 @@ class PolicySearch(Learner):
         self._asked_for = env
         self._experience, self._ahead = None, 0
 
-    def _play(self, pool: Workers, tried: NDArray[np.float64], seed: int, most: int) -> "list[Played]":
+    def _play(self, pool: Workers, tried: NDArray[np.float64], seed: int, most: int) -> list[Played]:
         """What each candidate has played."""
         policies = (self._policy.with_parameters(parameters) for parameters in tried)
         settings = (self.episodes, seed, self.gamma, most)
@@ -281,46 +287,54 @@ class PolicySearch(Learner):
         """
         return self.policy_.act(observation) if action_mask is None else self.policy_.act(observation, action_mask)
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the parameters, those of the policy and the scores to an .npz file; `rlsuite.load` reads it.
+
+        The search itself is not kept: a loaded one begins a new run at the parameters found.
+
+        Raises
+        ------
+        NotLearned
+            If there is nothing to save yet.
+        ParameterError
+            If the policy is not a `LinearPolicy`, or its features are not a `FeatureMap`.
+        FileError
+            If the file cannot be written.
+        """
+        policy = self.policy_
+        if not isinstance(policy, LinearPolicy):
+            raise errors.ParameterError(f"a {type(policy).__name__} cannot be saved; only a LinearPolicy can")
+        header = {"format": FORMAT, "agent": describe(self), "seed": str(self.seed_)}
+        arrays: dict[str, Any] = {f"policy.{name}": array for name, array in policy.kept().items()}
+        arrays |= {"scores": self.scores_, "spread": getattr(self, "std_", np.zeros(0))}
+        with replacing(path) as unfinished, unfinished.open("wb") as file:
+            np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
+
+    def restore_file(self, header: dict[str, Any], arrays: Npz) -> None:
+        """Take what `save` has written.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If something is missing, or is not what the search needs.
+        """
+        if header["format"] != FORMAT or not isinstance(self.policy, LinearPolicy):
+            raise ValueError(f"its format is {header['format']!r}, not {FORMAT!r}")
+        self._policy = self.policy.restored(arrays)
+        self.parameters_ = self._policy.parameters
+        self.begin(self.parameters_.size)
+        scores = arrays.take("scores", np.dtype(np.float64), ndim=2)
+        spread = arrays.take("spread", np.dtype(np.float64), np.shape(getattr(self, "std_", np.zeros(0))))
+        if scores.shape[1] != self.candidates or not (np.isfinite(scores).all() and np.isfinite(spread).all()):
+            raise ValueError("its scores are not finite numbers, one for each candidate")
+        self._scores, self.seed_ = list(scores), int(header["seed"])
+        if spread.size:
+            vars(self)["std_"] = spread
+
 
 def draw_seed(rng: np.random.Generator) -> int:
     """Draw a seed for a separate generator."""
     return int(rng.integers(0, 2**31))
-
-
-class Played(NamedTuple):
-    """What one candidate has played."""
-
-    score: float
-    """Mean return."""
-    rewards: NDArray[np.float64]  # (n_steps,)
-    ends: NDArray[np.bool_]  # (n_steps,): whether an episode ended
-
-
-class _Noting(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Notes rewards, and where episodes end."""
-
-    def __init__(self, env: Env) -> None:
-        super().__init__(env)
-        self.rewards: list[float] = []
-        self.starts: list[int] = []
-
-    def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
-        self.starts.append(len(self.rewards))
-        return self.env.reset(**options)
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        answer = self.env.step(action)
-        self.rewards.append(float(cast(Any, answer[1])))
-        return answer
-
-
-def play(env: Env, act: Act, episodes: int, seed: int, gamma: float, max_steps: int) -> Played:
-    """Play episodes of a policy in a copy of an environment."""
-    noting = _Noting(copy.deepcopy(env))
-    earned = returns_of(noting, act, episodes=episodes, seed=seed, gamma=gamma, max_steps=max_steps)
-    ends = np.zeros(len(noting.rewards), dtype=np.bool_)
-    ends[np.array([*noting.starts[1:], len(noting.rewards)]) - 1] = True
-    return Played(float(earned.mean()), np.array(noting.rewards), ends)
 
 
 @dataclass(eq=False, kw_only=True)

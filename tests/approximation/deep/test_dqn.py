@@ -14,6 +14,8 @@ import rlsuite as rl
 from rlsuite import errors
 from rlsuite.approximation.batch.rollout import returns_of
 from rlsuite.approximation.deep import DQN
+from rlsuite.core.described import describe
+from rlsuite.registry import build_agent, learner_classes
 
 torch = pytest.importorskip("torch")
 
@@ -496,3 +498,13 @@ def test_images_without_a_range_are_named():
         errors.UnsuitableEnvironment, match=r"images of Unbounded are numbers without bounds.*image / 255"
     ):
         DQN(convolutions=[(4, 2, 1)]).learn(Unbounded(), steps=10)
+
+
+def test_files_and_the_registry_know_it(tmp_path):
+    plain = {"name": "dqn", "hidden": [8], "exploration": {"name": "EpsilonGreedy", "epsilon": 0.2}}
+    agent = build_agent(plain)
+    assert describe(build_agent(describe(agent))) == describe(agent)
+    agent.learn("CartPole-v1", steps=20, seed=1).save(tmp_path / "dqn.npz")
+    again = rl.load(tmp_path / "dqn.npz")
+    assert again.q([[0.1, 0.2, 0.3, 0.4]]).tobytes() == agent.q([[0.1, 0.2, 0.3, 0.4]]).tobytes()
+    assert learner_classes()["DQN"].defaults()["hidden"] == [128, 128]

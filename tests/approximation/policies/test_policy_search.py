@@ -315,3 +315,26 @@ def test_a_length_is_needed(agent):
         agent.learn(NOTES_GRID)
     with pytest.raises(errors.ParameterError, match="iterations= is a length of its own"):
         agent.learn(NOTES_GRID, iterations=3, steps=5)
+
+
+def test_a_file_keeps_the_policy_and_the_scores(agent, tmp_path):
+    agent = replace(agent, policy=LinearPolicy(features=OneHot())).learn(NOTES_GRID, steps=300, seed=3)
+    agent.save(tmp_path / "search.npz")
+    again = rl.load(tmp_path / "search.npz")
+    assert repr(again) == repr(agent)
+    assert again.parameters_.tobytes() == agent.parameters_.tobytes()
+    assert again.scores_.tobytes() == agent.scores_.tobytes()
+    assert [again.act(state) for state in range(5)] == [agent.act(state) for state in range(5)]
+    for search in (agent, again):
+        search.learn(NOTES_GRID, steps=200, seed=4)
+    assert again.parameters_.tobytes() == agent.parameters_.tobytes()
+
+
+def test_a_damaged_file_is_refused(tmp_path):
+    CrossEntropyMethod(max_steps=20).learn(NOTES_GRID, steps=900, seed=3).save(tmp_path / "search.npz")
+    with np.load(tmp_path / "search.npz") as file:
+        arrays = dict(file)
+    for damage in ({"policy.weights": np.zeros((2, 2))}, {"scores": np.zeros((1, 3))}, {"spread": np.full(24, np.nan)}):
+        np.savez(tmp_path / "search.npz", **{**arrays, **damage})
+        with pytest.raises(errors.FileError):
+            rl.load(tmp_path / "search.npz")
