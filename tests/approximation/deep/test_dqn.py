@@ -139,8 +139,8 @@ def test_foreign_files_are_refused(learned, tmp_path):
     np.savez(tmp_path / "spoilt.npz", **arrays)
     with pytest.raises(errors.FileError, match=r"1\.weight is .* not finite"):
         DQN.load(tmp_path / "spoilt.npz")
-    with pytest.raises(errors.FileError, match="'rlsuite DQN 1', not 'rlsuite agent 1'"):
-        rl.load(tmp_path / "agent.npz")
+    with pytest.raises(errors.FileError, match=r"1\.weight is .* not finite"):
+        rl.load(tmp_path / "spoilt.npz")
 
 
 @pytest.mark.slow
