@@ -23,7 +23,7 @@ def test_a_file_is_run_once_and_again_when_it_changes(tmp_path):
 @pytest.mark.parametrize(
     ("place", "sentence"),
     [
-        ("sklearn.tre", "there is no module 'sklearn.tre' to import; did you mean 'sklearn.tree'?"),
+        ("sklearn.treee", "there is no module 'sklearn.treee' to import; did you mean 'sklearn.tree'?"),
         ("nowhere.py", "there is no file"),
         (".x", "'.x' is not the name of a module"),
     ],
