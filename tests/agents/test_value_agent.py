@@ -277,3 +277,9 @@ def test_predictors_act_by_their_policy(features):
     assert agent.act(0, [0, 1, 1, 1]) == 1
     with pytest.raises(ParameterError, match="allows no action"):
         agent.act(0, [0, 0, 1, 1])
+
+
+def test_rules_for_tables_only_take_no_values():
+    for kind in (rl.NStepQSigma, rl.NStepTreeBackup, rl.DoubleQLearning):
+        with pytest.raises(ParameterError, match="has no parameter 'values'"):
+            kind(values=Table())

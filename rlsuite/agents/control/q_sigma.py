@@ -19,6 +19,7 @@ from rlsuite.agents.control.target_policies import TARGET_POLICIES, TargetPolicy
 from rlsuite.agents.exploration import NO_ACTION, action_probabilities, choose
 from rlsuite.agents.memory import ActionValues, count
 from rlsuite.agents.schedules import Rate, Schedule, as_schedule, rate_now
+from rlsuite.agents.values import Representation
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Begin, Step, Transition
 
@@ -149,6 +150,7 @@ class NStepQSigma(NStepAgent):
 
     # none, as the values of all actions are asked n steps later
     features: "FeatureMap | Transformer | None" = field(init=False, repr=False, default=None)
+    values: Representation | None = field(init=False, repr=False, default=None)
 
     sigma: float | Schedule = 0.5
     target_policy: str = "behaviour"

@@ -18,6 +18,7 @@ from rlsuite.agents.control.n_step_buffer import (
 from rlsuite.agents.control.target_policies import TARGET_POLICIES, TargetPolicy, check_target_policy
 from rlsuite.agents.exploration import NO_ACTION, choose
 from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.values import Representation
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition
 
@@ -107,6 +108,7 @@ class NStepTreeBackup(NStepAgent):
 
     # none, as the values of all actions are asked n steps later
     features: "FeatureMap | Transformer | None" = field(init=False, repr=False, default=None)
+    values: Representation | None = field(init=False, repr=False, default=None)
 
     target_policy: str = "greedy"
 
