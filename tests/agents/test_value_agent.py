@@ -281,5 +281,5 @@ def test_predictors_act_by_their_policy(features):
 
 def test_rules_for_tables_only_take_no_values():
     for kind in (rl.NStepQSigma, rl.NStepTreeBackup, rl.DoubleQLearning):
-        with pytest.raises(ParameterError, match="has no parameter 'values'"):
+        with pytest.raises(TypeError, match="values"):
             kind(values=Table())
