@@ -21,9 +21,9 @@ class Learner(Described):
         return callable(getattr(cls, "learn", None))
 
     @classmethod
-    def default_values(cls) -> dict[str, Any]:
+    def default_values(cls) -> dict[str, object]:
         """The parameters that have a default, with it."""
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         for field in dataclasses.fields(cast(Any, cls)):
             make: Any = field.default_factory
             value: Any = field.default if make is dataclasses.MISSING else make()

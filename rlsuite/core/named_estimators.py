@@ -72,7 +72,9 @@ def imported_class(spec: str) -> type:
     place, name = parts_of(spec)
     module = sys.modules.get(place)
     if place.endswith(".py"):
-        module = next((one for one in list(sys.modules.values()) if getattr(one, WRITTEN, None) == place), None)
+        written = [one for one in list(sys.modules.values()) if getattr(one, WRITTEN, None) == place]
+        here = str(Path(place).resolve())  # two folders may have files of one name
+        module = next((one for one in written if one.__file__ == here), written[-1] if written else None)
     elif module is None and place.partition(".")[0] in TRUSTED:
         module = module_of(place)
     if module is None:

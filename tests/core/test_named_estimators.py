@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import rlsuite as rl
 from rlsuite.core.described import build_part, describe
+from rlsuite.core.modules import module_of
 from rlsuite.core.named_estimators import UnknownClass, described, imported_class, named_class
 from rlsuite.errors import FileError, ParameterError, RlsuiteError
 from rlsuite.features import Chain, Clusters, Scaling
@@ -107,6 +108,10 @@ def test_a_class_of_a_file_keeps_the_name_of_the_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     agent = build_agent({"name": "Sarsa", "features": {"name": "mine.py:Doubled", "times": 3.0}})
     assert describe(agent)["features"] == {"name": "mine.py:Doubled", "times": 3.0}
+    with_same_name = tmp_path / "other"
+    with_same_name.mkdir()
+    (with_same_name / "mine.py").write_text("")
+    module_of("mine.py", with_same_name)
     again = build_agent(describe(agent), imported_class)  # as a file is read
     assert describe(again) == describe(agent)
 

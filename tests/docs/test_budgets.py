@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ALL_SLOW = {f"tests/approximation/linear/test_{name}.py" for name in ("blackjack", "random_walk_1000")}
+BOOK = ("blackjack", "counterexamples", "mountain_car", "random_walk_1000")
+ALL_SLOW = {f"tests/approximation/linear/test_{name}.py" for name in BOOK}
 """Files without a test that plain `pytest` runs: about figures of a book, not about a module."""
 
 

@@ -18,6 +18,7 @@ from rlsuite.cli import main
 from rlsuite.errors import CallError, ParameterError
 from rlsuite.planning import simulate_beliefs, solve
 from rlsuite.plotting.figure import write
+from rlsuite_envs.bandits import bandit
 
 NO_FIGURES = {
     "style_axes",
@@ -37,6 +38,7 @@ def drawings(results_of, tiger, doors, casino):
     """Every public figure, drawn with any keywords."""
     lake = rl.solve(rl.MDP.from_env("FrozenLake-v1", gamma=0.9))
     plan, plan_of_doors = (solve(model, "incremental_pruning", horizon=3) for model in (tiger(), doors))
+    thompson = rl.ThompsonNormal().learn(bandit([0.0, 1.0]).to_env(), steps=100, seed=7)
     episodes = simulate_beliefs(tiger(), lambda belief: 0, steps=5, seed=1, keep_beliefs=True)
     drawn = {name: (draw, results_of()) for name, draw in plotting.figures().items()}
     drawn |= {
@@ -49,6 +51,7 @@ def drawings(results_of, tiger, doors, casino):
         "policy_graph": (plotting.policy_graph, plan),
         "belief_simplex": (plotting.belief_simplex, plan_of_doors),
         "belief_trace": (plotting.belief_trace, tiger(), episodes),
+        "arm_posteriors": (plotting.arm_posteriors, thompson),
         "state_posteriors": (plotting.state_posteriors, casino, [0, 5, 5, 5, 1]),
         "value_surface": (plotting.value_surface, "MountainCar-v0", lambda x: x[:, 0]),
         "policy_map": (plotting.policy_map, "MountainCar-v0", lambda x: x[:, 1] > 0),

@@ -17,16 +17,16 @@ from typing import Any, Final, Self, cast
 
 import numpy as np
 from gymnasium.spaces import Discrete
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.agents.learner import Learner
 from rlsuite.agents.storage import EPISODE, episodes_of, load
 from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.experience import Experience
-from rlsuite.core.aliases import Env
+from rlsuite.core.aliases import Action, Env
 from rlsuite.core.checks import whole_number
-from rlsuite.core.described import describe
+from rlsuite.core.described import Plain, describe
 from rlsuite.core.files import replacing
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.npz import Npz
@@ -46,7 +46,7 @@ RANDOM, OPTIMAL = "random", "optimal"
 RUN: Final = ("_experience", "_asked_for", "_episodes", "_before", "record_")
 """Attributes that belong to the run, and not to what was learned."""
 
-Acting = Callable[..., Any]
+Acting = Callable[..., Action]
 """``behaviour(observation) -> action``; one with a parameter `action_mask` is told the legal actions."""
 
 
@@ -101,7 +101,7 @@ class BatchLearner(Learner):
         """Learn from a batch, going on from what is known; all randomness comes from the seed."""
         raise NotImplementedError
 
-    def act(self, observation: object, action_mask: Any = None) -> int:
+    def act(self, observation: object, action_mask: ArrayLike | None = None) -> int:
         """Return the action for an observation."""
         raise NotImplementedError
 
@@ -109,7 +109,7 @@ class BatchLearner(Learner):
         """Return the transitions of a batch of experience that can be learned from."""
         return batch
 
-    def evaluated(self) -> Any:
+    def evaluated(self) -> Self | None:
         """What is evaluated during a run: this policy itself; None for the one that collects at random."""
         return self
 
@@ -303,7 +303,7 @@ class BatchLearner(Learner):
         with replacing(path) as unfinished, unfinished.open("wb") as file:
             np.savez_compressed(file, header=np.array(json.dumps(header)), **cast(Any, arrays))
 
-    def restore_file(self, header: dict[str, Any], arrays: Npz) -> None:
+    def restore_file(self, header: Plain, arrays: Npz) -> None:
         """Learn from the transitions of a file.
 
         Raises

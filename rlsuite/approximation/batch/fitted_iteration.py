@@ -25,7 +25,7 @@ values larger than the return of any sequence of rewards show it.
 import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +39,7 @@ from rlsuite.approximation.batch.batch import Batch
 from rlsuite.approximation.batch.batch_agent import BatchAgent
 from rlsuite.approximation.batch.batch_learner import BatchLearner
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
+from rlsuite.core.aliases import Observation
 from rlsuite.core.checks import finite_number, fraction, whole_amount
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import DivergenceWarning, LearningError, NotLearned, ParameterError, level_of_the_caller
@@ -412,7 +413,7 @@ class FittedValueIteration(FittedIteration):
         found[np.arange(len(ids)), np.where(legal, q[ids - first], -np.inf).argmax(axis=1)] = 1.0
         return found
 
-    def act(self, observation: Any, action_mask: ArrayLike | None = None) -> int:
+    def act(self, observation: Observation, action_mask: ArrayLike | None = None) -> int:
         """Take the action that is best by one step of lookahead in the model of the environment.
 
         Raises
@@ -429,7 +430,7 @@ class FittedValueIteration(FittedIteration):
             legal = np.asarray(action_mask, dtype=np.bool_)[None]
         return int(self.chances(np.array([int(observation)]), legal).argmax()) + (run.first_action if run else 0)
 
-    def evaluated(self) -> Any:
+    def evaluated(self) -> Self | None:
         """The greedy policy by lookahead, where there is a model; else the policy that collects."""
         run = self._experience
         return self if run is not None and run.is_exact else None

@@ -45,7 +45,7 @@ from rlsuite.approximation.policies.linear_policy import LinearPolicy, Parametri
 from rlsuite.approximation.workers import Workers
 from rlsuite.core.aliases import Action, Env
 from rlsuite.core.checks import fraction, positive_number, whole_amount, whole_number, worker_number
-from rlsuite.core.described import describe
+from rlsuite.core.described import Plain, describe
 from rlsuite.core.files import replacing
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.npz import Npz
@@ -310,7 +310,7 @@ class PolicySearch(Learner):
         with replacing(path) as unfinished, unfinished.open("wb") as file:
             np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
 
-    def restore_file(self, header: dict[str, Any], arrays: Npz) -> None:
+    def restore_file(self, header: Plain, arrays: Npz) -> None:
         """Take what `save` has written.
 
         Raises
