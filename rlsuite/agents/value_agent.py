@@ -52,6 +52,12 @@ class ValueAgent(Agent):
         self.values_ = self.representation().of(type(self).__name__)
         self.values_.check_rate("learning_rate", rate)
 
+    def __setattr__(self, name: str, value: object) -> None:
+        """Represent the values again if a parameter of that changes before there is a memory."""
+        super().__setattr__(name, value)
+        if name in {"initial_value", "features", "values"} and "values_" in vars(self):
+            self.values_ = self.representation().of(type(self).__name__)
+
     def representation(self) -> Representation:
         """What the values are learned in."""
         return Table(self.initial_value)
@@ -107,13 +113,14 @@ class ValueAgent(Agent):
         """A learned array; AttributeError if what represents the values has none, of which `__getattr__` says why."""
         known = self.memory_
         if name in self.values_.lacks:
-            raise AttributeError(name)
+            raise AttributeError(name)  # a rule may have learned one of its own, which `__getattr__` finds
         return getattr(known, name[:-1])
 
     def __getattr__(self, name: str) -> AnyArray:
         """Learned arrays by name, as of every agent; those that only a table has, or only weights, say so."""
         values: Representation | None = self.__dict__.get("values_")
-        if values is not None and name in values.lacks and self._memory is not None:
+        own = getattr(getattr(self._memory, "learned", ()), "_fields", ()) if values is not None else ()
+        if values is not None and name in values.lacks and self._memory is not None and name[:-1] not in own:
             raise AttributeError(f"this {type(self).__name__} has no {name}: {values.lacks[name]}")
         return super().__getattr__(name)
 

@@ -283,3 +283,14 @@ def test_rules_for_tables_only_take_no_values():
     for kind in (rl.NStepQSigma, rl.NStepTreeBackup, rl.DoubleQLearning):
         with pytest.raises(TypeError, match="values"):
             kind(values=Table())
+
+
+def test_what_is_changed_before_learning_has_its_effect():
+    agent = rl.QLearning()
+    agent.initial_value = 5.0
+    assert agent.learn("FrozenLake-v1", steps=1, seed=1).q_.max() == 5.0
+    agent = rl.QLearning()
+    agent.features = OneHot()
+    assert agent.learn("FrozenLake-v1", steps=1, seed=1).weights_.shape == (16, 4)
+    with pytest.raises(rl.errors.ParameterError, match="cannot be changed once"):
+        agent.initial_value = 1.0

@@ -145,7 +145,7 @@ def test_bad_files_end_with_exit_code_2(rlsuite, small, tmp_path):
     assert (done.code, done.out) == (2, "")
     assert done.err == (
         "rlsuite: error: small.toml: agents[0].gama: unknown key of QLearning 'gama'; did you mean 'gamma'? "
-        "(choices: exploration, features, gamma, initial_value, learning_rate)\n"
+        "(choices: exploration, features, gamma, initial_value, learning_rate, values)\n"
     )
     assert list(tmp_path.iterdir()) == [small]
 

@@ -33,7 +33,7 @@ from rlsuite.environments.signal_errors import CannotBeFollowed
         (lambda rng: f"{rng.random()}", "written as text"),
         (lambda rng: rng.integers(10**6), "1,000,000 integers"),
         (lambda rng: rng.integers(5, dtype=np.int8), "less than 32 bits"),
-        (lambda rng: rng.choice(20_000, size=2, replace=False), "of 20,000 without replacement"),
+        (lambda rng: rng.choice(20_000, size=2, replace=False), "from 20,000 without replacement"),
         (lambda rng: rng.integers(100, size=3), "more than 10,000 outcomes"),
     ],
 )

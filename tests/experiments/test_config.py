@@ -71,7 +71,7 @@ BAD = {
     "unknown parameter": (
         HEAD + LAKE + LEARNER + LEARNER + 'label = "b"\ngama = 0.9\n',
         "agents[1].gama: unknown key of QLearning 'gama'; did you mean 'gamma'? "
-        "(choices: exploration, features, gamma, initial_value, learning_rate)",
+        "(choices: exploration, features, gamma, initial_value, learning_rate, values)",
     ),
     "unknown parameter of an exploration": (
         HEAD + LAKE + LEARNER + 'exploration = { name = "EpsilonGreedy", epsilom = 0.1 }\n',

@@ -50,17 +50,21 @@ def rarest_first(memory, state, first, second, rng):
     return rarest(memory, state, first, second, rng)
 
 
-@dataclass(frozen=True)
-class RarestFirst(rl.EpsilonGreedy):
-    """Reads the visits, by a function that another one calls."""
+def reading_visits():
+    """An exploration of one's own that reads the visits, by a function that another one calls."""
 
-    @property
-    def rule(self):
-        return super().rule._replace(select=rarest_first)
+    @dataclass(frozen=True)
+    class RarestFirst(rl.EpsilonGreedy):
+        @property
+        def rule(self):
+            return super().rule._replace(select=rarest_first)
+
+    return RarestFirst()
 
 
-@pytest.mark.parametrize("exploration", [rl.UpperConfidence(), rl.CountBonus(), RarestFirst()])
-def test_what_counts_visits_needs_a_table(exploration):
+@pytest.mark.parametrize("new", [rl.UpperConfidence, rl.CountBonus, reading_visits])
+def test_what_counts_visits_needs_a_table(new):
+    exploration = new()
     with pytest.raises(rl.errors.ParameterError, match=r"counts how often .* needs a table; with features use another"):
         rl.QLearning(exploration=exploration, features=OneHot())
     assert rl.QLearning(exploration=exploration).exploration is exploration
