@@ -180,6 +180,7 @@ def sparse(matrices, form=csr_array):
     return [form(one) for one in matrices]
 
 
+@pytest.mark.cases(".*-array", "s-.*", "sparse objects-.*")
 @pytest.mark.parametrize(
     "P",
     [
