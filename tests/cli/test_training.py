@@ -200,7 +200,7 @@ def test_an_agent_with_features_learns_where_there_is_no_table(rlsuite, tmp_path
     assert done.err == "next: rlsuite check MountainCar-v0\n"  # there is nothing to solve
     done = rlsuite(*learning, "--features", "tile-koding")
     assert done.code == 2
-    assert "unknown feature map 'tile-koding'; did you mean" in done.err
+    assert "unknown features 'tile-koding'; did you mean" in done.err
 
 
 def test_a_seed_is_drawn_and_told(rlsuite_json):
