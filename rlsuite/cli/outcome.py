@@ -89,7 +89,7 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
         print(f"  optimum unknown: {records[0].optimum_unknown}{_namesake(chosen.environment)}")
     if row.measure != VALUE:
         print(f"  {NOT_EVALUATED}")
-    warning = _no_end_reached(results)
+    warning = _no_end_reached(agent, results)
     if warning:
         print(f"  {warning}")
     for path in written.values():
@@ -111,7 +111,7 @@ def _namesake(env_id: str) -> str:
     return f"; {found[-1]} has one" if found and env_id not in found else ""
 
 
-def _no_end_reached(results: "Results") -> str:
+def _no_end_reached(agent: "Agent", results: "Results") -> str:
     """Sentence about greedy policies that need not reach an end, and do not do as well as possible; empty if none."""
     endless = [record for record in results.records if _is_endless(record)]
     if not endless:
@@ -127,7 +127,10 @@ def _no_end_reached(results: "Results") -> str:
         rate = success_interval(len(endless), len(results.records))
         share = f"{100 * rate.rate:.0f} % [{100 * rate.low:.0f}, {100 * rate.high:.0f}]"
         who = f"the greedy policy of {len(endless)} of {len(results.records)} seeds, {share},"
-    return f"{who} {how}; try more --steps, a larger --learning-rate, or more exploration (--epsilon, --temperature)"
+    advice = "more --steps"
+    if hasattr(agent, "exploration"):
+        advice = "more --steps, a larger --learning-rate, or more exploration (--epsilon, --temperature)"
+    return f"{who} {how}; try {advice}"
 
 
 def _is_endless(record: "Record") -> bool:

@@ -145,8 +145,8 @@ class VectorObservation(gymnasium.ObservationWrapper[AnyArray, Any, Any], Record
 def _ids_of(env: Env) -> spaces.Discrete:
     if not isinstance(env.observation_space, spaces.Discrete):
         raise UnsuitableEnvironment(
-            f"{env} shows {env.observation_space}, and only ids (Discrete) can be looked up in a table of vectors; "
-            "Box observations are vectors already"
+            f"{type(env.unwrapped).__name__} shows {env.observation_space}, and only ids (Discrete) can be looked up "
+            "in a table of vectors; Box observations are vectors already"
         )
     return env.observation_space
 

@@ -1,19 +1,22 @@
 """The features of a batch: any transformer of scikit-learn, or none."""
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 
 import numpy as np
 import sklearn.frozen
+from gymnasium.spaces import Discrete
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.batch.batch import Batch
+from rlsuite.environments.observation_view import encoding
 from rlsuite.features.checks import check_observations, naming, shown
 from rlsuite.features.estimators import Matrix, Transformer, clone
+from rlsuite.features.feature_map import FeatureMap
 
 
 class ObservedFeatures:
-    """A feature map fitted to all observations of a batch, before and after.
+    """A feature map fitted to all observations of a batch, before and after; for ids, to all that there are if it can.
 
     Parameters
     ----------
@@ -43,7 +46,20 @@ class ObservedFeatures:
             self.map = clone(features)
             if not isinstance(features, sklearn.frozen.FrozenEstimator):  # its fit does nothing, but would need targets
                 with self._naming("be fitted to"):
-                    self.map.fit(np.concatenate([batch.observation, batch.next_observation]))
+                    self._fit(self.map, batch)
+
+    @staticmethod
+    def _fit(features: Transformer, batch: Batch) -> None:
+        if (
+            isinstance(features, FeatureMap)
+            and not features.is_fitted
+            and isinstance(batch.observation_space, Discrete)
+        ):
+            known = encoding(batch.observation_space)
+            with suppress(errors.NotLearned):  # bounds are not enough for maps that learn from data
+                features.fit_bounds(known.low, known.high)
+                return
+        features.fit(np.concatenate([batch.observation, batch.next_observation]))
 
     def __call__(self, observations: ArrayLike) -> Matrix:
         """Return the features (n, k) of observations (n, d): an array, or a sparse matrix in row form.

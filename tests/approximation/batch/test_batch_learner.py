@@ -167,3 +167,11 @@ def test_a_damaged_file_is_refused(tmp_path):
     np.savez(path, **arrays)
     with pytest.raises(FileError):
         rl.load(path)
+
+
+@pytest.mark.parametrize("learner", [LSPI(OneHot()), FittedQ(DecisionTreeRegressor(), features=OneHot())])
+def test_ids_that_the_batch_has_not_seen_have_features(learner):
+    """Random actions seldom bring a taxi to the last of its 500 states."""
+    batch = Batch.collect("Taxi-v4", steps=400, seed=1)
+    assert max(batch.observation.max(), batch.next_observation.max()) < 499
+    assert 0 <= learner.learn(batch).act(499) < 6
