@@ -488,7 +488,6 @@ def test_without_a_fork_the_environment_is_sent(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.cases("prints", "crashes")
 @pytest.mark.parametrize("what", ["writes a file", "prints", "ends its process", "crashes", "loops and catches all"])
 def test_what_is_sent_harms_nothing(what, monkeypatch, capfd):
     monkeypatch.setattr(child_process, "FORKS", False)
