@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from rlsuite.agents import KLUCBNormal as KLUCBNormal
     from rlsuite.agents import LinearThompson as LinearThompson
     from rlsuite.agents import LinUCB as LinUCB
+    from rlsuite.agents import Memory as Memory
     from rlsuite.agents import MonteCarloControl as MonteCarloControl
     from rlsuite.agents import MonteCarloExploringStarts as MonteCarloExploringStarts
     from rlsuite.agents import NaiveQLambda as NaiveQLambda

@@ -48,6 +48,7 @@ from rlsuite.agents.control.speedy_q_learning import SpeedyQLearning as SpeedyQL
 from rlsuite.agents.control.tree_backup import NStepTreeBackup as NStepTreeBackup
 from rlsuite.agents.control.true_online_sarsa import TrueOnlineSarsaLambda as TrueOnlineSarsaLambda
 from rlsuite.agents.memory import ActionValues as ActionValues
+from rlsuite.agents.memory import Memory as Memory
 from rlsuite.agents.memory import count as count
 from rlsuite.agents.memory import end_step as end_step
 from rlsuite.agents.memory import locate as locate
@@ -67,15 +68,15 @@ from rlsuite.agents.prediction.lambda_return import OfflineLambdaReturn as Offli
 from rlsuite.agents.prediction.monte_carlo import EveryVisitMonteCarlo as EveryVisitMonteCarlo
 from rlsuite.agents.prediction.monte_carlo import FirstVisitMonteCarlo as FirstVisitMonteCarlo
 from rlsuite.agents.prediction.n_step import NStepTD as NStepTD
+from rlsuite.agents.prediction.policies import follow as follow
 from rlsuite.agents.prediction.td import TD as TD
 from rlsuite.agents.prediction.td_lambda import TDLambda as TDLambda
 from rlsuite.agents.prediction.td_lambda import TrueOnlineTDLambda as TrueOnlineTDLambda
 from rlsuite.agents.predictor import Predictor as Predictor
-from rlsuite.agents.state_memory import StateValues as StateValues
-from rlsuite.agents.state_memory import count_state as count_state
-from rlsuite.agents.state_memory import follow as follow
-from rlsuite.agents.state_memory import value_step_size as value_step_size
 from rlsuite.agents.state_value_agent import StateValueAgent as StateValueAgent
+from rlsuite.agents.state_values import StateValues as StateValues
+from rlsuite.agents.state_values import count_state as count_state
+from rlsuite.agents.state_values import value_step_size as value_step_size
 from rlsuite.agents.storage import load as load
 from rlsuite.agents.tabular import TabularAgent as TabularAgent
 from rlsuite.core.public_names import loaded_on_first_use as _loaded_on_first_use

@@ -58,7 +58,7 @@ class Agent(Learner):
         learns from one transition `t` (see `rlsuite.Transition`) and chooses the next action, which is ignored when
         the episode is over.
 
-    Derive from `TabularAgent`, whose memory is `ActionValues`, or from this class and give `init_memory` too. A field
+    Derive from `TabularAgent`, which makes a `Memory`, or from this class and give `init_memory` too. A field
     of the class that is declared as `rlsuite.Parameter` is a parameter that the rule finds in ``memory.parameters``.
 
     Parameters
@@ -359,8 +359,7 @@ class Agent(Learner):
     def _start(self, env: str | Env, seed: int | None, loop: LoopChoice, optima: Optima | None, patience: float) -> Run:
         made = find_env(env)
         encode = self.bind_environment(made)
-        rule = Rule(type(self).begin, _step_of(type(self)))
-        expected = ExpectedRewards.of(self, self.expected_rewards)
+        rule, expected = self.compiled_rule(), ExpectedRewards.of(self, self.expected_rewards)
         run = Run(made, rule, self._restore_memory, self.gamma, seed, loop, optima, encode, expected, patience)
         self._run, self._asked_for, self._loaded = run, env, None
         self._memory = run.learner.memory
@@ -368,6 +367,10 @@ class Agent(Learner):
         self.generator_ = np.random.default_rng(run.act_seed)
         self.first_action_ = int(action_space_of(made).start)
         return run
+
+    def compiled_rule(self) -> Rule:
+        """The two functions of the class."""
+        return Rule(type(self).begin, _step_of(type(self)))
 
     def bind_environment(self, env: Env) -> Encoding | None:
         """Prepare to learn in an environment.
@@ -484,7 +487,8 @@ class Agent(Learner):
         if name.endswith("_") and not name.startswith("_"):
             memory = self.memory_
             for known in (memory, getattr(memory, "learned", ())):
-                if name[:-1] in getattr(known, "_fields", ()):
+                fields = getattr(known, "_fields", ())
+                if name[:-1] in fields and type(getattr(known, name[:-1])) is not tuple:  # () is what is not needed
                     return getattr(known, name[:-1])
         raise attribute_error(type(self).__name__, name, [one for one in dir(self) if not one.startswith("_")])
 

@@ -1,4 +1,4 @@
-"""The memory of agents with action values, and what their rules ask of it.
+"""The memory of agents that learn values, and what their rules ask of it.
 
 A learning rule is written once, for tables and for features alike. It does not index a table: it asks its memory where
 an observation stands, what an action is worth there, and to learn an amount. A row of a table answers, or a
@@ -15,23 +15,27 @@ a rule asks                     a table                 features
 `end_step`                      counts visits, steps    counts steps, moves on to the next row
 =============================== ======================= ====================================
 
+A state value is the value of the only action, `STATE`: a rule of prediction asks for V(s) by ``value(memory, s,
+STATE)``, for the action of the policy that it follows by `next_action`, and for rho by `ratio`.
+
 What the functions of `rlsuite.agents.exploration` need is there for both: ``memory.q[row]`` holds the values of all
 actions in the row that `locate_next` has returned. Of features these are values by the weights of that moment. An
 update marks them as out of date, and `choose` and `action_probabilities` compute them again first; a rule that reads
 ``memory.q`` or asks for `max_value` after an update calls `renew` before.
 """
 
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Annotated, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.exploration import ChoiceMemory, ExplorationRule, choose
+from rlsuite.agents.exploration import ExplorationRule, choose
+from rlsuite.agents.prediction.policies import follow
 from rlsuite.agents.schedules import EPISODES, STEPS, Rate, rate_now
 from rlsuite.agents.traces import Traces, TraceUpdate, update_eligible, visit_entry
 from rlsuite.core.aliases import Own
 from rlsuite.core.compilation import Compiled, compiled
-from rlsuite.core.declared import Count
+from rlsuite.core.declared import Array, Count, Feature
 from rlsuite.training.legality import Legality
 
 Observation: TypeAlias = int | NDArray[np.float64]
@@ -39,6 +43,12 @@ Observation: TypeAlias = int | NDArray[np.float64]
 
 NOWHERE = -1
 """The row of what comes after the end of an episode."""
+
+STATE = 0
+"""The only action, whose values are those of the states."""
+
+ABSENT: Any = ()
+"""What a field holds that a memory does not need."""
 
 
 class Operations(NamedTuple):
@@ -55,16 +65,12 @@ class Operations(NamedTuple):
     store: Compiled[..., None]
     stored_value: Compiled[..., float]
     update_stored: Compiled[..., None]
+    learn_stored: Compiled[..., None]
+    record: Compiled[..., None]
+    learn_recorded: Compiled[..., None]
+    follow: Compiled[..., int]
+    ratio: Compiled[..., float]
     end_step: Compiled[..., None]
-
-
-class AskedMemory(Protocol):
-    """A memory that answers a rule, of action values or of state values."""
-
-    @property
-    def operations(self) -> Any:
-        """How the memory answers: as a table, or by features."""
-        ...
 
 
 class CountingMemory(Protocol):
@@ -81,78 +87,208 @@ class CountingMemory(Protocol):
         ...
 
 
-class Memory(ChoiceMemory, Protocol):
-    """What a rule finds in its memory, be it of a table (`ActionValues`) or of features (`LinearMemory`)."""
-
-    @property
-    def gamma(self) -> float:
-        """Discount per step."""
-        ...
-
-    @property
-    def learning_rate(self) -> Rate:
-        """The step size, or its schedule."""
-        ...
-
-    @property
-    def learned(self) -> Own:
-        """NamedTuple of what else the rule learns, saved with the agent."""
-        ...
-
-    @property
-    def scratch(self) -> Own:
-        """NamedTuple of what the rule keeps during an episode."""
-        ...
-
-    @property
-    def parameters(self) -> Own:
-        """NamedTuple of the agent's parameters that are declared as `rlsuite.Parameter`."""
-        ...
-
-    @property
-    def operations(self) -> Operations:
-        """How the memory answers: as a table, or by features."""
-        ...
+# The `Operations` of a table.
 
 
 @compiled(in_place=True)
-def locate_first(memory: AskedMemory, state: Observation) -> int:
+def _id(memory: "Memory", state: int) -> int:
+    return state
+
+
+@compiled(in_place=True)
+def _entry(memory: "Memory", row: int, action: int) -> float:
+    return memory.q[row, action]
+
+
+@compiled(in_place=True)
+def _add_to_entry(memory: "Memory", row: int, action: int, amount: float) -> None:
+    memory.q[row, action] += amount
+
+
+@compiled(in_place=True)
+def _visit_entry(memory: "Memory", row: int, action: int, kind: TraceUpdate, step_size: float) -> None:
+    visit_entry(memory.scratch.traces, row * memory.q.shape[1] + action, kind, step_size)
+
+
+@compiled(in_place=True)
+def _add_to_eligible_entries(memory: "Memory", traces: Traces, amount: float, decay: float) -> None:
+    update_eligible(traces, memory.q, amount, decay)
+
+
+@compiled(in_place=True)
+def _is_new(memory: "Memory", row: int) -> None:
+    """The entries of a table are always what was learned last."""
+
+
+@compiled(in_place=True)
+def _store_id(memory: "Memory", row: int, entry: int) -> None:
+    memory.scratch.buffer.state[entry] = row
+
+
+@compiled(in_place=True)
+def _stored_entry(memory: "Memory", entry: int, action: int) -> float:
+    return memory.q[memory.scratch.buffer.state[entry], action]
+
+
+@compiled(in_place=True)
+def _add_to_stored_entry(memory: "Memory", entry: int, action: int, amount: float) -> None:
+    memory.q[memory.scratch.buffer.state[entry], action] += amount
+
+
+@compiled(in_place=True)
+def learn_return(memory: "Memory", state: int, target: float) -> None:
+    """V(s) <- V(s) + alpha [G - V(s)]; a schedule per visits counts the returns of this state so far."""
+    returns, value = memory.learned.returns, memory.q
+    alpha = rate_now(memory.learning_rate, memory.clock, returns[state])
+    value[state, STATE] += alpha * (target - value[state, STATE])
+    returns[state] += 1
+
+
+@compiled(in_place=True)
+def _learn_stored_id(memory: "Memory", entry: int, target: float) -> None:
+    learn_return(memory, memory.scratch.buffer.state[entry], target)
+
+
+@compiled(in_place=True)
+def _follow(memory: "Memory", state: int, row: int, rng: np.random.Generator) -> int:
+    return follow(memory, state, rng)
+
+
+@compiled(in_place=True)
+def _one(memory: "Memory", state: int, row: int, action: int) -> float:
+    return 1.0
+
+
+@compiled(in_place=True)
+def count(memory: CountingMemory, state: int, action: int, over: bool) -> None:
+    """Count this step, and this episode if it is over; every rule for tables calls it once a step."""
+    memory.visits[state, action] += 1
+    memory.clock[STEPS] += 1
+    if over:
+        memory.clock[EPISODES] += 1
+
+
+@compiled(in_place=True)
+def _count_state(memory: "Memory", state: int, action: int, over: bool) -> None:
+    count(memory, state, STATE, over)
+
+
+TABLE = Operations(
+    locate_first=_id,
+    locate=_id,
+    locate_next=_id,
+    value=_entry,
+    update=_add_to_entry,
+    visit=_visit_entry,
+    update_and_decay=_add_to_eligible_entries,
+    renew=_is_new,
+    store=_store_id,
+    stored_value=_stored_entry,
+    update_stored=_add_to_stored_entry,
+    learn_stored=_learn_stored_id,
+    record=_store_id,
+    learn_recorded=_learn_stored_id,
+    follow=_follow,
+    ratio=_one,
+    end_step=count,
+)
+"""How a table of action values answers."""
+
+STATE_TABLE = TABLE._replace(end_step=_count_state)
+"""How a table of state values answers: it has one column, whichever action was taken."""
+
+
+class ActiveFeatures(NamedTuple):
+    """The features of the present and of the next observation."""
+
+    indices: Feature  # (2, most_active)
+    values: NDArray[np.float64]  # (2, most_active)
+    n_active: Annotated[NDArray[np.int64], Array(at_least=0, at_most="indices")]  # (2,), how many of them there are
+    now: Annotated[NDArray[np.int64], Array(at_least=0, at_most=1)]  # (1,), row of the present observation
+
+
+class Memory(NamedTuple):
+    """Values, and everything that choosing and learning need.
+
+    A row is an id in a table; of features it is one of the two observations that matter, the present and the next one.
+    There is a column for each action, or one for state values. What a memory does not need is an empty tuple.
+    """
+
+    q: NDArray[np.float64]  # (n_rows, n_columns); of features the values in the two rows, and none of states
+    visits: Count  # (n_rows, n_columns), how often each pair was taken, or each state was left; of features 0
+    legal: NDArray[np.bool_]  # (n_rows, n_actions)
+    legality: Legality  # how `legal` is looked up
+    clock: Count  # (2,), [steps, episodes] learned from
+    gamma: float
+    learning_rate: Rate
+    # how actions are chosen: by the exploration,
+    exploration: ExplorationRule = ABSENT
+    scores: NDArray[np.float64] = ABSENT  # (n_actions,); a buffer of one number per action while one is chosen
+    learned: Own = ()  # NamedTuple of what else the rule learns, saved with the agent
+    scratch: Own = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
+    operations: Operations = TABLE
+    parameters: Own = ()  # NamedTuple of what the agent declares as `rlsuite.Parameter`
+    # or by a policy, see `prediction.policies`: of a table, running sums of its probabilities in each state
+    behaviour: NDArray[np.float64] = ABSENT  # (n_policy_rows, n_actions), the policy that is followed
+    target: NDArray[np.float64] = ABSENT  # (n_policy_rows, n_actions), the one that is evaluated; (0, 0) if the same
+    # with features, see `values.features`
+    weights: NDArray[np.float64] = ABSENT  # (n_features, n_columns)
+    features: Own = ABSENT  # FeatureRule, the compiled form of a feature map, whose package needs scikit-learn
+    active: ActiveFeatures = ABSENT
+    stale: NDArray[np.int64] = ABSENT  # (2,), which values of `q` are out of date
+
+
+ActionValues = Memory
+"""What version 0.1 called it."""
+
+
+# What a rule asks.
+
+
+@compiled(in_place=True)
+def locate_first(memory: Memory, state: Observation) -> int:
     """The row of the first observation of an episode, with the values of its actions in ``memory.q[row]``."""
     return memory.operations.locate_first(memory, state)
 
 
 @compiled(in_place=True)
-def locate(memory: AskedMemory, state: Observation) -> int:
+def locate(memory: Memory, state: Observation) -> int:
     """The row of the present observation: where its action was taken."""
     return memory.operations.locate(memory, state)
 
 
 @compiled(in_place=True)
-def locate_next(memory: AskedMemory, next_state: Observation) -> int:
+def locate_next(memory: Memory, next_state: Observation) -> int:
     """The row of the observation that the action led to, with the values of its actions in ``memory.q[row]``."""
     return memory.operations.locate_next(memory, next_state)
 
 
 @compiled(in_place=True)
-def value(memory: AskedMemory, row: int, action: int) -> float:
+def value(memory: Memory, row: int, action: int) -> float:
     """The present estimate of Q(s, a)."""
     return memory.operations.value(memory, row, action)
 
 
 @compiled(in_place=True)
-def update(memory: AskedMemory, row: int, action: int, amount: float) -> None:
+def update(memory: Memory, row: int, action: int, amount: float) -> None:
     """Let Q(s, a) <- Q(s, a) + amount; of features w <- w + amount x(s), the gradient of Q(s, a)."""
     memory.operations.update(memory, row, action, amount)
 
 
 @compiled(in_place=True)
-def visit(memory: AskedMemory, row: int, action: int, kind: TraceUpdate, step_size: float) -> None:
+def step_size(memory: Memory, row: int, action: int) -> float:
+    """The learning rate now; a schedule per visits counts those of this pair, before the present one."""
+    return rate_now(memory.learning_rate, memory.clock, memory.visits[row, action])
+
+
+@compiled(in_place=True)
+def visit(memory: Memory, row: int, action: int, kind: TraceUpdate, step_size: float) -> None:
     """Let the traces of (s, a) become those after a visit of this kind: e + alpha x, say."""
     memory.operations.visit(memory, row, action, kind, step_size)
 
 
 @compiled(in_place=True)
-def update_and_decay(memory: AskedMemory, traces: Traces, amount: float, decay: float) -> None:
+def update_and_decay(memory: Memory, traces: Traces, amount: float, decay: float) -> None:
     """Let Q <- Q + amount e for all that is eligible, then e <- decay e."""
     memory.operations.update_and_decay(memory, traces, amount, decay)
 
@@ -160,12 +296,6 @@ def update_and_decay(memory: AskedMemory, traces: Traces, amount: float, decay: 
 @compiled(in_place=True)
 def renew(memory: Memory, row: int, action: int) -> None:
     """Compute ``memory.q[row, action]`` again after an update; only to read it, as `choose` does that by itself."""
-    memory.operations.renew(memory, row)
-
-
-@compiled(in_place=True)
-def renew_all(memory: Memory, row: int) -> None:
-    """Compute ``memory.q[row]`` again after an update; only to read it, as `choose` does that by itself."""
     memory.operations.renew(memory, row)
 
 
@@ -188,7 +318,25 @@ def update_stored(memory: Memory, entry: int, action: int, amount: float) -> Non
 
 
 @compiled(in_place=True)
-def end_step(memory: AskedMemory, row: int, action: int, over: bool) -> None:
+def learn_stored(memory: Memory, entry: int, target: float) -> None:
+    """Let V(s) <- V(s) + alpha [G - V(s)] for an entry of the buffer; alpha counts the returns of this state so far."""
+    memory.operations.learn_stored(memory, entry, target)
+
+
+@compiled(in_place=True)
+def record(memory: Memory, state: Observation, time: int) -> None:
+    """Keep what was observed as time t of ``memory.scratch.buffer``, for a rule that learns from whole episodes."""
+    memory.operations.record(memory, state, time)
+
+
+@compiled(in_place=True)
+def learn_recorded(memory: Memory, time: int, target: float) -> None:
+    """Let V(s_t) <- V(s_t) + alpha [G - V(s_t)], as `learn_stored`."""
+    memory.operations.learn_recorded(memory, time, target)
+
+
+@compiled(in_place=True)
+def end_step(memory: Memory, row: int, action: int, over: bool) -> None:
     """Count this step, and this episode if it is over; every rule calls it once a step.
 
     A row that was located stays valid until the next step; a rule may choose its next action before or after.
@@ -202,98 +350,22 @@ def begin(memory: Memory, state: Observation, rng: np.random.Generator) -> int:
     return choose(memory, locate_first(memory, state), rng)
 
 
-# The `Operations` of a table.
+@compiled(in_place=True)
+def next_action(memory: Memory, state: Observation, row: int, rng: np.random.Generator) -> int:
+    """Draw an action of the policy that is followed."""
+    return memory.operations.follow(memory, state, row, rng)
 
 
 @compiled(in_place=True)
-def _id(memory: "ActionValues", state: int) -> int:
-    return state
+def ratio(memory: Memory, state: Observation, row: int, action: int) -> float:
+    """Return rho = pi(a | s) / b(a | s): how much likelier the policy to evaluate takes the action that was taken.
+
+    It is 1 where the policy that is followed is the one that is evaluated, as for all tables (S&B2 eq. 11.1).
+    """
+    return memory.operations.ratio(memory, state, row, action)
 
 
 @compiled(in_place=True)
-def _entry(memory: "ActionValues", row: int, action: int) -> float:
-    return memory.q[row, action]
-
-
-@compiled(in_place=True)
-def _add_to_entry(memory: "ActionValues", row: int, action: int, amount: float) -> None:
-    memory.q[row, action] += amount
-
-
-@compiled(in_place=True)
-def _visit_entry(memory: "ActionValues", row: int, action: int, kind: TraceUpdate, step_size: float) -> None:
-    visit_entry(memory.scratch.traces, row * memory.q.shape[1] + action, kind, step_size)
-
-
-@compiled(in_place=True)
-def _add_to_eligible_entries(memory: "ActionValues", traces: Traces, amount: float, decay: float) -> None:
-    update_eligible(traces, memory.q.reshape(memory.q.size), amount, decay)
-
-
-@compiled(in_place=True)
-def _is_new(memory: "ActionValues", row: int) -> None:
-    """The entries of a table are always what was learned last."""
-
-
-@compiled(in_place=True)
-def _store_id(memory: "ActionValues", row: int, entry: int) -> None:
-    memory.scratch.buffer.state[entry] = row
-
-
-@compiled(in_place=True)
-def _stored_entry(memory: "ActionValues", entry: int, action: int) -> float:
-    return memory.q[memory.scratch.buffer.state[entry], action]
-
-
-@compiled(in_place=True)
-def _add_to_stored_entry(memory: "ActionValues", entry: int, action: int, amount: float) -> None:
-    memory.q[memory.scratch.buffer.state[entry], action] += amount
-
-
-@compiled(in_place=True)
-def count(memory: CountingMemory, state: int, action: int, over: bool) -> None:
-    """Count this step, and this episode if it is over; every rule for tables calls it once a step."""
-    memory.visits[state, action] += 1
-    memory.clock[STEPS] += 1
-    if over:
-        memory.clock[EPISODES] += 1
-
-
-TABLE = Operations(
-    locate_first=_id,
-    locate=_id,
-    locate_next=_id,
-    value=_entry,
-    update=_add_to_entry,
-    visit=_visit_entry,
-    update_and_decay=_add_to_eligible_entries,
-    renew=_is_new,
-    store=_store_id,
-    stored_value=_stored_entry,
-    update_stored=_add_to_stored_entry,
-    end_step=count,
-)
-
-
-class ActionValues(NamedTuple):
-    """A table of action values, and everything that choosing and learning need."""
-
-    q: NDArray[np.float64]  # (n_states, n_actions)
-    visits: Count  # (n_states, n_actions), how often each pair was taken
-    legal: NDArray[np.bool_]  # (n_states, n_actions)
-    legality: Legality  # how `legal` is looked up
-    clock: Count  # (2,), [steps, episodes] learned from
-    gamma: float
-    learning_rate: Rate
-    exploration: ExplorationRule
-    scores: NDArray[np.float64]  # (n_actions,); a buffer of one number per action while one is chosen
-    learned: Own = ()  # NamedTuple of what else the rule learns, saved with the agent
-    scratch: Own = ()  # NamedTuple of what the rule keeps during an episode; not cleared between episodes
-    operations: Operations = TABLE
-    parameters: Own = ()  # NamedTuple of what the agent declares as `rlsuite.Parameter`
-
-
-@compiled(in_place=True)
-def step_size(memory: Memory, row: int, action: int) -> float:
-    """The learning rate now; a schedule per visits counts those of this pair, before the present one."""
-    return rate_now(memory.learning_rate, memory.clock, memory.visits[row, action])
+def begin_following(memory: Memory, state: Observation, rng: np.random.Generator) -> int:
+    """Draw the first action of an episode by the policy that is followed."""
+    return next_action(memory, state, locate_first(memory, state), rng)

@@ -1,17 +1,22 @@
 """The base of all agents that evaluate a policy: they follow it, and learn the values of its states."""
 
+import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rlsuite import errors
+from rlsuite.agents.memory import STATE, Memory
+from rlsuite.agents.prediction.policies import follow
 from rlsuite.agents.schedules import Schedule
-from rlsuite.agents.state_memory import STATE, follow
+from rlsuite.agents.state_values import reads_state_values, with_state_values
 from rlsuite.agents.value_agent import ValueAgent
-from rlsuite.core.aliases import Observation, Own
+from rlsuite.core.aliases import Observation
+from rlsuite.models.aliases import AnyArray
 from rlsuite.training.evaluation import Policy
-from rlsuite.training.kernels import Begin
+from rlsuite.training.kernels import Begin, Rule
 from rlsuite.training.legality import Legality
 
 
@@ -64,7 +69,22 @@ class Predictor(ValueAgent):
         """Make the memory's ``scratch``: a NamedTuple of what a rule keeps during an episode; nothing here."""
         return ()
 
-    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Own:
+    def compiled_rule(self) -> Rule:
+        """The two functions of the class; those that read ``memory.value``, as in version 0.1, are adapted."""
+        rule = super().compiled_rule()
+        if not (reads_state_values(rule.step) or reads_state_values(rule.begin)):
+            return rule
+        name = type(self).__name__
+        warnings.warn(
+            f"the rule of {name} reads state values as memory.value[s], as in rlsuite 0.1, and a later version will "
+            "refuse it: write memory.q[s, 0] and memory.visits[s, 0], rl.step_size(memory, s, 0) for "
+            "value_step_size(memory, s), and rl.count(memory, s, 0, over) for count_state(memory, s, over)",
+            errors.FormerSignatureWarning,
+            stacklevel=errors.level_of_the_caller(),
+        )
+        return with_state_values(rule)
+
+    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Memory:
         """Make a memory of initial values, in what represents them, and of the policy.
 
         Raises
@@ -73,8 +93,9 @@ class Predictor(ValueAgent):
             If a policy or the initial weights do not fit the environment.
         """
         size = self.values_.size(len(legal))
-        common = self._in_every_memory(legal, legality) | {"learned": self.tables(size), "scratch": self.scratch(size)}
-        return self.values_.of_states(self.policy_to_follow, self.evaluated(), common)
+        memory = self._memory_without_values(legal, legality)
+        memory = memory._replace(learned=self.tables(size), scratch=self.scratch(size))
+        return self.values_.of_states(memory, self.policy_to_follow, self.evaluated())
 
     # ------------------------------------------------------------------------------------------------- what was learned
 
@@ -117,7 +138,13 @@ class Predictor(ValueAgent):
         """
         return self.values_.q(self.memory_, observations, self.rows_of)[:, STATE]
 
+    def __getattr__(self, name: str) -> AnyArray:
+        """Learned arrays by name; no action values, although the memory keeps state values as those of one action."""
+        if name == "q_":
+            raise AttributeError(f"a {type(self).__name__} has no q_: it learns the values of states, value_")
+        return super().__getattr__(name)
+
     @property
     def visits_(self) -> NDArray[np.int64]:
         """How often each state was left, shape (n_states,); only of a table."""
-        return self._learned("visits_")
+        return self._learned("visits_")[:, STATE]

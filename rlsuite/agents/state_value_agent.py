@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.memory import STATE, begin_following
 from rlsuite.agents.predictor import Predictor
-from rlsuite.agents.state_memory import STATE, begin_predicting
 from rlsuite.agents.values import Representation, chosen
 from rlsuite.training.kernels import Begin
 
@@ -47,7 +47,7 @@ class StateValueAgent(Predictor):
         Learned weights; only with features.
     """
 
-    begin: ClassVar[Begin] = begin_predicting
+    begin: ClassVar[Begin] = begin_following
 
     values: Representation | None = None
     features: "FeatureMap | Transformer | None" = None

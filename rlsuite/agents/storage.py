@@ -30,7 +30,13 @@ RUN = "run"
 """One more, of a file with a run; version 0.1 wrote none."""
 FITTED = {"features"}
 """Fields of a memory that do not change while it learns."""
-FORMER_FIELDS = {"extra": "note", "position": "place", "probabilities": "chances", "probability": "chance"}
+FORMER_FIELDS = {
+    "q": "value",
+    "extra": "note",
+    "position": "place",
+    "probabilities": "chances",
+    "probability": "chance",
+}
 """Fields of memories, and what version 0.1 called them."""
 SPACE = "observation_space"
 """One more entry of the header, of an agent whose observations are not those of a Discrete space."""
@@ -129,12 +135,11 @@ def _undeclared(memory: Any) -> str:
 
 def _sizes(memory: Any) -> dict[str, int]:
     n_states, n_actions = memory.legal.shape
-    weights = getattr(memory, "weights", np.zeros((0, 0)))
     return {
         "n_states": n_states,
         "n_actions": n_actions,
         "n_pairs": n_states * n_actions,
-        "n_features": len(weights),
+        "n_features": len(getattr(memory, "weights", ())),
     }
 
 
@@ -151,8 +156,8 @@ def _check_part(name: str, part: Any, sizes: dict[str, int]) -> None:
 
 def _name_in(arrays: Npz, name: str) -> str:
     """The name that an array has in a file: where version 0.1 has written it, the former one."""
-    part, _, field = name.rpartition(".")
-    former = f"{part}.{FORMER_FIELDS.get(field)}"
+    part, dot, field = name.rpartition(".")
+    former = f"{part}{dot}{FORMER_FIELDS.get(field)}"
     return former if name not in arrays and former in arrays else name
 
 
@@ -188,11 +193,19 @@ def fill(memory: Any, legal: NDArray[np.bool_], arrays: Npz) -> None:
     """
     n_states, n_actions = legal.shape
     sizes = {"n_states": n_states, "n_actions": n_actions, "n_pairs": n_states * n_actions}
-    declared = declared_arrays(memory)
-    for name, wanted in learned_arrays(memory).items():
-        stored = legal if name == "legal" else arrays.take(_name_in(arrays, name), wanted.dtype, wanted.shape)
+    declared, new = declared_arrays(memory), learned_arrays(memory)
+    for name, wanted in new.items():
+        if name == "visits" and "q" not in new and name not in arrays:
+            continue  # nothing counts them: for weights of state values version 0.1 has written none
+        stored = legal if name == "legal" else _stored(arrays, _name_in(arrays, name), wanted)
         check_array(name, stored, declared.get(name), sizes)
         wanted[...] = stored
+
+
+def _stored(arrays: Npz, name: str, wanted: NDArray[Any]) -> NDArray[Any]:
+    """An array of a file; that of state values is a column, for which version 0.1 has written its numbers alone."""
+    alone = name in arrays and arrays.headers[name].shape == (len(wanted),) and wanted.shape[1:] == (1,)
+    return arrays.take(name, wanted.dtype, (len(wanted),) if alone else wanted.shape).reshape(wanted.shape)
 
 
 def episodes_of(record: Record) -> NDArray[np.void]:

@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.agents.exploration import EpsilonGreedy, Exploration, choose
+from rlsuite.agents.memory import Memory
 from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.value_agent import ValueAgent
-from rlsuite.core.aliases import Own
 from rlsuite.core.checks import row_of_id
 from rlsuite.training.kernels import Begin
 from rlsuite.training.legality import Legality
@@ -83,17 +83,16 @@ class TabularAgent(ValueAgent):
         """Make the memory's ``scratch``: a NamedTuple of what a rule keeps during an episode; nothing here."""
         return ()
 
-    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Own:
+    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Memory:
         """Make a memory of initial values, in what represents them."""
         size, n_actions = self.values_.size(len(legal)), legal.shape[1]
         return self.values_.of_actions(
-            {
-                **self._in_every_memory(legal, legality),
-                "exploration": self.exploration.rule,
-                "scores": np.zeros(n_actions),
-                "learned": self.tables(size, n_actions),
-                "scratch": self.scratch(size, n_actions),
-            }
+            self._memory_without_values(legal, legality)._replace(
+                exploration=self.exploration.rule,
+                scores=np.zeros(n_actions),
+                learned=self.tables(size, n_actions),
+                scratch=self.scratch(size, n_actions),
+            )
         )
 
     def policy(self) -> NDArray[np.float64]:

@@ -11,12 +11,13 @@ same for all. So each visit moves its value towards its lambda-return by its own
 """
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.core.compilation import Compiled, compiled
+from rlsuite.core.compilation import Compiled, Numba, compiled, intrinsic
 from rlsuite.core.declared import Array
 
 FADED = 1e-16
@@ -105,13 +106,34 @@ def _drop(traces: Traces, k: int) -> None:
     traces.listed[k] = traces.listed[traces.n_listed[0]]
 
 
+def _flat(context: Numba, array: Numba) -> Numba:
+    """Write what `flat` does: numba's own ``reshape`` calls a function in C, which takes longer than a short update."""
+    types: Numba = import_module("numba.core.types")  # once something is compiled
+    arrays: Numba = import_module("numba.np.arrayobj")
+
+    def build(context: Numba, builder: Numba, signature: Numba, arguments: Numba) -> Numba:
+        known: Numba = arrays.make_array(array)(context, builder, arguments[0])
+        made: Numba = arrays.make_array(signature.return_type)(context, builder)
+        shape = {"shape": [known.nitems], "strides": [known.itemsize], "itemsize": known.itemsize}
+        arrays.populate_array(made, data=known.data, meminfo=known.meminfo, parent=known.parent, **shape)
+        return made._getvalue()
+
+    return types.Array(array.dtype, 1, "C")(array), build
+
+
+@intrinsic(_flat)
+def flat(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The entries of a contiguous table as one row, which is a view."""
+    return table.reshape(table.size)
+
+
 @compiled(in_place=True)
 def update_eligible(traces: Traces, table: NDArray[np.float64], amount: float, decay: float) -> None:
-    """Add ``amount * trace`` to each eligible entry of a flat table, then multiply all traces by `decay`."""
-    k = 0
+    """Add ``amount * trace`` to each eligible entry of a table, then multiply all traces by `decay`."""
+    k, entries = 0, flat(table)
     while k < traces.n_listed[0]:
         entry = traces.listed[k]
-        table[entry] += amount * traces.trace[entry]
+        entries[entry] += amount * traces.trace[entry]
         traces.trace[entry] *= decay
         if abs(traces.trace[entry]) < FADED:
             _drop(traces, k)

@@ -1,12 +1,13 @@
 """The base of all agents that learn values, in whatever represents them: see `rlsuite.agents.values`."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.agent import Agent
+from rlsuite.agents.memory import ABSENT, Memory
 from rlsuite.agents.rule_parameters import in_memory
 from rlsuite.agents.schedules import Schedule, as_schedule
 from rlsuite.agents.values import Representation, Table
@@ -81,16 +82,18 @@ class ValueAgent(Agent):
         self.first_observation_, self.observation_ids_ = encoding.first, None
         return encoding
 
-    def _in_every_memory(self, legal: NDArray[np.bool_], legality: Legality) -> dict[str, Any]:
-        """The fields that memories of action values and of state values have, be they tables or weights."""
-        return {
-            "legal": legal,
-            "legality": legality,
-            "clock": np.zeros(2, dtype=np.int64),
-            "gamma": self.gamma,
-            "learning_rate": as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate,
-            "parameters": in_memory(self),
-        }
+    def _memory_without_values(self, legal: NDArray[np.bool_], legality: Legality) -> Memory:
+        """What memories of action values and of state values have in common."""
+        return Memory(
+            q=ABSENT,
+            visits=ABSENT,
+            legal=legal,
+            legality=legality,
+            clock=np.zeros(2, dtype=np.int64),
+            gamma=self.gamma,
+            learning_rate=as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate,
+            parameters=in_memory(self),
+        )
 
     def _restore_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Own:
         if self._memory is not None:

@@ -147,7 +147,7 @@ class Before:
         DivergenceWarning
             If a weight is larger than anything that a return could ask for.
         """
-        finite, weights = not self._lookout.lost(), getattr(self._memory, "weights", None)
+        finite, weights = not self._lookout.lost(), learned_arrays(self._memory).get("weights")
         largest = 0.0 if weights is None else float(np.abs(weights).max(initial=0.0))
         if finite and largest <= ENORMOUS:
             return

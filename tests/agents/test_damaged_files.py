@@ -75,6 +75,8 @@ def test_each_array_is_checked(name, tmp_path):
             tried += 1
         if array == "features.n_ids_":
             continue  # files from before there were several ids have none
+        if array == "visits" and "q" not in content:
+            continue  # nor have those of state values with features
         np.savez(path, **{key: value for key, value in content.items() if key != array})
         with pytest.raises(FileError):
             rl.load(path)

@@ -43,8 +43,8 @@ class MoreHysteretic(Hysteretic):
 
 @rl.compiled
 def evaluate_by_half(memory, t, rng):
-    target = t.reward if t.terminated else t.reward + memory.gamma * memory.value[t.next_state]
-    memory.value[t.state] += memory.parameters.half * (target - memory.value[t.state])
+    target = t.reward if t.terminated else t.reward + memory.gamma * memory.q[t.next_state, 0]
+    memory.q[t.state, 0] += memory.parameters.half * (target - memory.q[t.state, 0])
     memory.clock[0] += 1
     memory.clock[1] += t.terminated or t.truncated
     return -1 if t.terminated or t.truncated else rl.follow(memory, t.next_state, rng)

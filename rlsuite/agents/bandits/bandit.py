@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import EpsilonGreedy, Exploration, ExplorationRule, action_probabilities, is_legal
-from rlsuite.agents.memory import ActionValues, Memory
+from rlsuite.agents.memory import Memory
 from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import finite_number
@@ -70,7 +70,7 @@ def no_closed_form(memory: Memory, state: int, first: float, second: float, out:
         out[arm] = np.nan
 
 
-def choice_probabilities(memory: ActionValues) -> NDArray[np.float64]:
+def choice_probabilities(memory: Memory) -> NDArray[np.float64]:
     """How probable each arm is to be pulled next, in every state: (n_states, n_actions), 0 at ends."""
     shares = np.zeros(memory.q.shape)
     for state in np.flatnonzero(memory.legal.any(axis=1)):
@@ -105,6 +105,6 @@ class Bandit(TabularAgent):
         """How arms are chosen, in compiled form."""
         raise NotImplementedError
 
-    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> ActionValues:
+    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Memory:
         """Make a table of initial values, with the rule of this class."""
         return super().init_memory(legal, legality)._replace(exploration=self.rule())

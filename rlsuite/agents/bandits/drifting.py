@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rlsuite.agents.bandits.bandit import not_negative, pulls
 from rlsuite.agents.bandits.index_policy import IndexPolicy, Level
 from rlsuite.agents.exploration import NO_ACTION, Score, choose
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.core.checks import finite_number, fits_in_memory, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Action
@@ -36,7 +36,7 @@ class WindowTables(NamedTuple):
 
 
 @compiled(in_place=True)
-def _recent_index(memory: ActionValues, state: int, arm: int, width: float) -> float:
+def _recent_index(memory: Memory, state: int, arm: int, width: float) -> float:
     """Q(a) + c sqrt(ln n / N(a)), with n and N(a) the weights that are remembered; `width` is c sqrt(ln n)."""
     weight = memory.learned.weight[state, arm]
     index = memory.q[state, arm] + width / math.sqrt(weight)
@@ -44,7 +44,7 @@ def _recent_index(memory: ActionValues, state: int, arm: int, width: float) -> f
 
 
 @compiled(in_place=True)
-def _recent_width(memory: ActionValues, state: int) -> float:
+def _recent_width(memory: Memory, state: int) -> float:
     """Return c sqrt(ln n), with n the weight of all that is remembered of a state."""
     n = 0.0
     for arm in range(memory.visits.shape[1]):
@@ -53,7 +53,7 @@ def _recent_width(memory: ActionValues, state: int) -> float:
 
 
 @compiled(in_place=True)
-def _add_up(memory: ActionValues, state: int) -> None:
+def _add_up(memory: Memory, state: int) -> None:
     """Compute the sums of a full window again from its entries, so that rounding errors do not accumulate."""
     recent = memory.learned
     for arm in range(recent.total.shape[1]):
@@ -63,7 +63,7 @@ def _add_up(memory: ActionValues, state: int) -> None:
 
 
 @compiled(in_place=True)
-def _window_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _window_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q(a): the mean of the rewards of arm a among the last pulls of its state."""
     recent = memory.learned
     time = pulls(memory, t.state)
@@ -154,7 +154,7 @@ class DiscountTables(NamedTuple):
 
 
 @compiled(in_place=True)
-def _discount_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _discount_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """N <- discount N for all arms, N(a) <- N(a) + 1, Q(a) <- Q(a) + (r - Q(a)) / N(a)."""
     weight = memory.learned.weight
     for arm in range(weight.shape[1]):

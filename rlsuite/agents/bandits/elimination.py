@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rlsuite.agents.bandits.bandit import n_arms, not_negative
 from rlsuite.agents.bandits.index_policy import IndexPolicy, Level
 from rlsuite.agents.exploration import NO_ACTION, ExplorationRule, Score, argmax, choose, is_legal, spread_over_best
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.core.checks import finite_number, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import ActionOrNone
@@ -19,7 +19,7 @@ from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _no_level(memory: ActionValues, state: int) -> float:
+def _no_level(memory: Memory, state: int) -> float:
     return 0.0
 
 
@@ -33,20 +33,20 @@ class CommitTables(NamedTuple):
 
 
 @compiled(in_place=True)
-def _commit_score(memory: ActionValues, state: int, arm: int, unused: float) -> float:
+def _commit_score(memory: Memory, state: int, arm: int, unused: float) -> float:
     """An arm that has not had its m pulls comes first; then the mean of those pulls decides."""
     return memory.q[state, arm] if memory.visits[state, arm] >= memory.learned.m else np.inf
 
 
 @compiled(in_place=True)
-def _is_committed(memory: ActionValues, state: int) -> bool:
+def _is_committed(memory: Memory, state: int) -> bool:
     """Whether the agent has committed to an arm that is legal now."""
     arm = memory.learned.committed[state]
     return arm != NO_ACTION and is_legal(memory, state, arm)
 
 
 @compiled(in_place=True)
-def _commit(memory: ActionValues, state: int, first: float, second: float, rng: np.random.Generator) -> int:
+def _commit(memory: Memory, state: int, first: float, second: float, rng: np.random.Generator) -> int:
     """The arm committed to; before that, an arm with fewer than m pulls; when there is none, commit."""
     if _is_committed(memory, state):
         return memory.learned.committed[state]
@@ -57,9 +57,7 @@ def _commit(memory: ActionValues, state: int, first: float, second: float, rng: 
 
 
 @compiled(in_place=True)
-def _commit_probabilities(
-    memory: ActionValues, state: int, first: float, second: float, out: NDArray[np.float64]
-) -> None:
+def _commit_probabilities(memory: Memory, state: int, first: float, second: float, out: NDArray[np.float64]) -> None:
     spread_over_best(_commit_score, memory, state, 0.0, out)
     if _is_committed(memory, state):
         for arm in range(out.size):
@@ -67,7 +65,7 @@ def _commit_probabilities(
 
 
 @compiled(in_place=True)
-def _commit_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _commit_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q(a) <- Q(a) + (r - Q(a)) / N(a) for the first m rewards of an arm; what comes later changes nothing."""
     count(memory, t.state, t.action, t.terminated or t.truncated)
     if memory.visits[t.state, t.action] <= memory.learned.m:
@@ -138,13 +136,13 @@ class EliminationTables(NamedTuple):
 
 
 @compiled(in_place=True)
-def _turn(memory: ActionValues, state: int, arm: int, unused: float) -> float:
+def _turn(memory: Memory, state: int, arm: int, unused: float) -> float:
     """Arms that are not out take turns: the one with the fewest pulls is next."""
     return -np.inf if memory.learned.eliminated[state, arm] else -float(memory.visits[state, arm])
 
 
 @compiled(in_place=True)
-def _end_of_round(memory: ActionValues, state: int, t: int) -> bool:
+def _end_of_round(memory: Memory, state: int, t: int) -> bool:
     """Whether all arms that are not out have been pulled t times."""
     for arm in range(memory.visits.shape[1]):
         remains = is_legal(memory, state, arm) and not memory.learned.eliminated[state, arm]
@@ -154,7 +152,7 @@ def _end_of_round(memory: ActionValues, state: int, t: int) -> bool:
 
 
 @compiled(in_place=True)
-def _eliminate(memory: ActionValues, state: int, t: int) -> None:
+def _eliminate(memory: Memory, state: int, t: int) -> None:
     """Eliminate all arms with Q(best) - Q(a) >= 2 width, width = c sqrt(ln(4 K t^2 / delta) / (2 t))."""
     eliminated = memory.learned.eliminated
     best = -np.inf
@@ -169,7 +167,7 @@ def _eliminate(memory: ActionValues, state: int, t: int) -> None:
 
 
 @compiled(in_place=True)
-def _elimination_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _elimination_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q(a) <- Q(a) + (r - Q(a)) / N(a); after a round of t pulls of each remaining arm, eliminate."""
     count(memory, t.state, t.action, t.terminated or t.truncated)
     time = memory.visits[t.state, t.action]

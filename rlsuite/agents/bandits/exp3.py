@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.bandits.bandit import Bandit, choice_probabilities, n_arms, pulls
 from rlsuite.agents.exploration import NO_ACTION, ExplorationRule, choose, is_legal
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.agents.schedules import UNUSED, Schedule, as_schedule, rate_now
 from rlsuite.core.compilation import compiled
 from rlsuite.errors import ParameterError
@@ -23,9 +23,7 @@ class Exp3Scratch(NamedTuple):
 
 
 @compiled(in_place=True)
-def _exp3_probabilities(
-    memory: ActionValues, state: int, epsilon: float, unused: float, out: NDArray[np.float64]
-) -> None:
+def _exp3_probabilities(memory: Memory, state: int, epsilon: float, unused: float, out: NDArray[np.float64]) -> None:
     """p(a) = (1 - epsilon) w(a) / sum w + epsilon / K, with ln w(a) instead of Q(a); no weight overflows."""
     top = -np.inf
     for arm in range(out.size):
@@ -42,7 +40,7 @@ def _exp3_probabilities(
 
 
 @compiled(in_place=True)
-def _exp3_choice(memory: ActionValues, state: int, epsilon: float, unused: float, rng: np.random.Generator) -> int:
+def _exp3_choice(memory: Memory, state: int, epsilon: float, unused: float, rng: np.random.Generator) -> int:
     p = memory.scratch.p
     _exp3_probabilities(memory, state, epsilon, unused, p)
     remaining = rng.random()
@@ -57,7 +55,7 @@ def _exp3_choice(memory: ActionValues, state: int, epsilon: float, unused: float
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """w(A) <- w(A) exp(epsilon r / (K p(A))): the reward, weighted by how unlikely its arm was."""
     epsilon = rate_now(memory.exploration.first, memory.clock, pulls(memory, t.state))
     memory.q[t.state, t.action] += epsilon * t.reward / (memory.scratch.p[t.action] * n_arms(memory, t.state))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rlsuite.agents.bandits.bandit import choice_probabilities, pulls
 from rlsuite.agents.exploration import NO_ACTION, Exploration, Softmax
 from rlsuite.agents.exploration.boltzmann import boltzmann_weights, draw_by_weight
-from rlsuite.agents.memory import ActionValues, count, step_size
+from rlsuite.agents.memory import Memory, count, step_size
 from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import one_of
@@ -38,13 +38,13 @@ class GradientScratch(NamedTuple):
 
 
 @compiled(in_place=True)
-def _average_baseline(memory: ActionValues, state: int, reward: float) -> float:
+def _average_baseline(memory: Memory, state: int, reward: float) -> float:
     """The mean of the rewards before the present one; the first one is its own baseline."""
     return memory.learned.mean_reward[state] if pulls(memory, state) > 0 else reward
 
 
 @compiled(in_place=True)
-def _no_baseline(memory: ActionValues, state: int, reward: float) -> float:
+def _no_baseline(memory: Memory, state: int, reward: float) -> float:
     return 0.0
 
 
@@ -52,7 +52,7 @@ BASELINES: dict[str, Baseline] = {"average": _average_baseline, "none": _no_base
 
 
 @compiled(in_place=True)
-def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+def _begin(memory: Memory, state: int, rng: np.random.Generator) -> int:
     """Draw an arm from the softmax of the preferences, and keep the softmax for the step."""
     pi = memory.scratch.pi
     total = boltzmann_weights(memory, state, 1.0, pi)
@@ -62,7 +62,7 @@ def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """H(a) <- H(a) + alpha (R - b) (1{a = A} - pi(a)) for all arms a."""
     pi = memory.scratch.pi
     amount = step_size(memory, t.state, t.action) * (t.reward - memory.learned.baseline(memory, t.state, t.reward))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.bandits.bandit import Bandit
 from rlsuite.agents.exploration import NO_ACTION, ExplorationRule, Score, argmax, choose, spread_over_best
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.agents.schedules import UNUSED
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.training.kernels import Transition
@@ -31,19 +31,17 @@ class Index(NamedTuple):
 
 
 @compiled(in_place=True)
-def _largest(memory: ActionValues, state: int, first: float, second: float, rng: np.random.Generator) -> int:
+def _largest(memory: Memory, state: int, first: float, second: float, rng: np.random.Generator) -> int:
     return argmax(memory.learned.score, memory, state, memory.learned.level(memory, state), rng)
 
 
 @compiled(in_place=True)
-def _largest_probabilities(
-    memory: ActionValues, state: int, first: float, second: float, out: NDArray[np.float64]
-) -> None:
+def _largest_probabilities(memory: Memory, state: int, first: float, second: float, out: NDArray[np.float64]) -> None:
     spread_over_best(memory.learned.score, memory, state, memory.learned.level(memory, state), out)
 
 
 @compiled(in_place=True)
-def average_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def average_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q(a) <- Q(a) + (r - Q(a)) / N(a): the mean of the rewards of the arm."""
     count(memory, t.state, t.action, t.terminated or t.truncated)
     memory.q[t.state, t.action] += (t.reward - memory.q[t.state, t.action]) / memory.visits[t.state, t.action]

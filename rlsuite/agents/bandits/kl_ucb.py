@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rlsuite.agents.bandits.bandit import not_negative, pulls
 from rlsuite.agents.bandits.index_policy import IndexPolicy, Level, average_step
 from rlsuite.agents.exploration import NO_ACTION, ExplorationRule, Score, choose, is_legal
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.core.checks import finite_number
 from rlsuite.core.compilation import compiled
 from rlsuite.errors import ParameterError
@@ -65,20 +65,20 @@ def bernoulli_bound(p: float, entropy: float, level: float) -> float:
 
 
 @compiled(in_place=True)
-def _level(memory: ActionValues, state: int) -> float:
+def _level(memory: Memory, state: int) -> float:
     """Return ln t + c ln ln t; the second term counts from t = e on."""
     log_t = math.log(max(pulls(memory, state), 1))
     return log_t + memory.learned.c * math.log(max(log_t, 1.0)) if memory.learned.c > 0.0 else log_t
 
 
 @compiled(in_place=True)
-def _scaled(memory: ActionValues, state: int, arm: int) -> float:
+def _scaled(memory: Memory, state: int, arm: int) -> float:
     """p: the mean of an arm where the rewards are scaled to [0, 1]."""
     return min(max((memory.q[state, arm] - memory.learned.low) / (memory.learned.high - memory.learned.low), 0.0), 1.0)
 
 
 @compiled(in_place=True)
-def _scaled_index(memory: ActionValues, state: int, arm: int, level: float) -> float:
+def _scaled_index(memory: Memory, state: int, arm: int, level: float) -> float:
     """Largest q with N(a) d(p, q) <= level."""
     n = memory.visits[state, arm]
     if n == 0:
@@ -88,7 +88,7 @@ def _scaled_index(memory: ActionValues, state: int, arm: int, level: float) -> f
 
 @compiled(in_place=True)
 def _contends(
-    memory: ActionValues, state: int, arm: int, level: float, best: float, log_best: float, log_rest: float
+    memory: Memory, state: int, arm: int, level: float, best: float, log_best: float, log_rest: float
 ) -> bool:
     """Whether the index of an arm may be as large as ``best``, whose logarithm and that of 1 - best are known.
 
@@ -106,7 +106,7 @@ def _contends(
 
 
 @compiled(in_place=True)
-def _largest(memory: ActionValues, state: int, first: float, second: float, rng: np.random.Generator) -> int:
+def _largest(memory: Memory, state: int, first: float, second: float, rng: np.random.Generator) -> int:
     """The largest index, ties at random; computed for the arm pulled most often, and for those that may exceed it."""
     level = _level(memory, state)
     leader = NO_ACTION
@@ -142,7 +142,7 @@ def _largest(memory: ActionValues, state: int, first: float, second: float, rng:
 
 
 @compiled(in_place=True)
-def _bounded_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _bounded_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q(a) <- Q(a) + (r - Q(a)) / N(a): the mean of the rewards of the arm, and h of it."""
     count(memory, t.state, t.action, t.terminated or t.truncated)
     memory.q[t.state, t.action] += (t.reward - memory.q[t.state, t.action]) / memory.visits[t.state, t.action]
@@ -236,7 +236,7 @@ class NormalIndex(NamedTuple):
 
 
 @compiled(in_place=True)
-def _normal_index(memory: ActionValues, state: int, arm: int, level: float) -> float:
+def _normal_index(memory: Memory, state: int, arm: int, level: float) -> float:
     """Largest q with N(a) (q - Q(a))^2 / (2 sigma^2) <= level: Q(a) + sigma sqrt(2 level / N(a))."""
     n = memory.visits[state, arm]
     index = memory.q[state, arm] + memory.learned.std * math.sqrt(2.0 * level / n)

@@ -11,7 +11,7 @@ from rlsuite.agents.bandits.bandit import not_negative
 from rlsuite.agents.bandits.index_policy import IndexPolicy, Level
 from rlsuite.agents.bandits.linear import LinearBandit, predict, row_of
 from rlsuite.agents.exploration import NO_ACTION, Score, choose
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition
 
@@ -34,7 +34,7 @@ class RidgeScratch(NamedTuple):
 
 
 @compiled(in_place=True)
-def _uncertainty(memory: ActionValues, state: int, arm: int) -> float:
+def _uncertainty(memory: Memory, state: int, arm: int) -> float:
     """Return x' A^-1 x; the product A^-1 x is left in the scratch."""
     features, inverse, product = memory.learned.features, memory.learned.inverse, memory.scratch.product
     row, model = row_of(arm, features.shape[1]), row_of(arm, inverse.shape[0])
@@ -48,19 +48,19 @@ def _uncertainty(memory: ActionValues, state: int, arm: int) -> float:
 
 
 @compiled(in_place=True)
-def _index(memory: ActionValues, state: int, arm: int, unused: float) -> float:
+def _index(memory: Memory, state: int, arm: int, unused: float) -> float:
     """Optimistic mean x . w + alpha sqrt(x' A^-1 x); rounding may bring a small square below 0."""
     spread = math.sqrt(max(_uncertainty(memory, state, arm), 0.0))
     return predict(memory, memory.learned.weights, state, arm) + memory.scratch.alpha * spread
 
 
 @compiled(in_place=True)
-def _no_level(memory: ActionValues, state: int) -> float:
+def _no_level(memory: Memory, state: int) -> float:
     return 0.0
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """A^-1 <- A^-1 - u u' / (1 + x . u) with u = A^-1 x (Sherman & Morrison); w <- w + u (r - x . w) / (1 + x . u)."""
     inverse, weights, product = memory.learned.inverse, memory.learned.weights, memory.scratch.product
     model = row_of(t.action, weights.shape[0])

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.agents.bandits.bandit import Bandit, positive
-from rlsuite.agents.memory import ActionValues
+from rlsuite.agents.memory import Memory
 from rlsuite.core.checks import fits_in_memory, row_of_id
 from rlsuite.core.compilation import compiled
 from rlsuite.errors import ParameterError
@@ -33,7 +33,7 @@ def row_of(arm: int, n_rows: int) -> int:
 
 
 @compiled(in_place=True)
-def predict(memory: ActionValues, weights: NDArray[np.float64], state: int, arm: int) -> float:
+def predict(memory: Memory, weights: NDArray[np.float64], state: int, arm: int) -> float:
     """Return x . w for an arm, with these weights (M, d)."""
     features = memory.learned.features
     row, model = row_of(arm, features.shape[1]), row_of(arm, weights.shape[0])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rlsuite.agents.bandits.bandit import no_closed_form, not_negative
 from rlsuite.agents.bandits.linear import LinearBandit, predict, row_of
 from rlsuite.agents.exploration import NO_ACTION, ExplorationRule, argmax, choose, is_legal
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.agents.schedules import UNUSED
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition
@@ -70,7 +70,7 @@ def _solve_upper(factor: NDArray[np.float64], model: int, y: NDArray[np.float64]
 
 
 @compiled(in_place=True)
-def _draw(memory: ActionValues, model: int, rng: np.random.Generator) -> None:
+def _draw(memory: Memory, model: int, rng: np.random.Generator) -> None:
     """Draw w + v L'^-1 z with z standard normal."""
     drawn, vector = memory.scratch.drawn, memory.scratch.vector
     for i in range(vector.size):
@@ -81,12 +81,12 @@ def _draw(memory: ActionValues, model: int, rng: np.random.Generator) -> None:
 
 
 @compiled(in_place=True)
-def _drawn_value(memory: ActionValues, state: int, arm: int, unused: float) -> float:
+def _drawn_value(memory: Memory, state: int, arm: int, unused: float) -> float:
     return predict(memory, memory.scratch.drawn, state, arm)
 
 
 @compiled(in_place=True)
-def _choice(memory: ActionValues, state: int, first: float, second: float, rng: np.random.Generator) -> int:
+def _choice(memory: Memory, state: int, first: float, second: float, rng: np.random.Generator) -> int:
     """argmax_a x . (drawn weights); what no legal arm asks for is not drawn."""
     n_models = memory.scratch.drawn.shape[0]
     for model in range(n_models):
@@ -96,7 +96,7 @@ def _choice(memory: ActionValues, state: int, first: float, second: float, rng: 
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """A <- A + x x'; w <- w + A^-1 x (r - x . w)."""
     features, factor, weights = memory.learned
     vector = memory.scratch.vector

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from rlsuite.agents.exploration import NO_ACTION, choose, is_legal
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.compilation import compiled
@@ -17,7 +17,7 @@ from rlsuite.training.kernels import Begin, Step, Transition
 
 
 @compiled(in_place=True)
-def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+def _begin(memory: Memory, state: int, rng: np.random.Generator) -> int:
     """Pull each arm once before any is compared: an untried arm's 0 is not an estimate.
 
     The first pulls are in order, so that all arms were tried if the last one was.
@@ -35,7 +35,7 @@ def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Theta[i] <- Theta[i] + (r - Theta[i]) / c[i]: the mean of the rewards of arm i."""
     count(memory, t.state, t.action, t.terminated or t.truncated)
     memory.q[t.state, t.action] += (t.reward - memory.q[t.state, t.action]) / memory.visits[t.state, t.action]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.bandits.bandit import Bandit, no_closed_form, positive
 from rlsuite.agents.exploration import NO_ACTION, ExplorationRule, choose, is_legal
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.agents.schedules import UNUSED
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.core.declared import Array
@@ -50,7 +50,7 @@ class Posterior(Protocol):
 
 
 @compiled(in_place=True)
-def _largest_draw(memory: ActionValues, state: int, first: float, second: float, rng: np.random.Generator) -> int:
+def _largest_draw(memory: Memory, state: int, first: float, second: float, rng: np.random.Generator) -> int:
     """argmax_a of one draw for each legal arm."""
     best = -np.inf
     choice = NO_ACTION
@@ -107,14 +107,14 @@ class BetaTables(NamedTuple):
 
 
 @compiled(in_place=True)
-def _beta_draw(memory: ActionValues, state: int, arm: int, rng: np.random.Generator) -> float:
+def _beta_draw(memory: Memory, state: int, arm: int, rng: np.random.Generator) -> float:
     alpha: float = memory.learned.alpha[state, arm]
     beta: float = memory.learned.beta[state, arm]
     return rng.beta(alpha, beta)
 
 
 @compiled(in_place=True)
-def _beta_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _beta_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """alpha(a) <- alpha(a) + 1 after a success, beta(a) <- beta(a) + 1 after a failure."""
     alpha, beta = memory.learned.alpha, memory.learned.beta
     success = rng.random() < t.reward if 0.0 < t.reward < 1.0 else t.reward >= 1.0
@@ -203,13 +203,13 @@ class NormalTables(NamedTuple):
 
 
 @compiled(in_place=True)
-def _normal_draw(memory: ActionValues, state: int, arm: int, rng: np.random.Generator) -> float:
+def _normal_draw(memory: Memory, state: int, arm: int, rng: np.random.Generator) -> float:
     mean: float = memory.q[state, arm]
     return rng.normal(mean, 1.0 / math.sqrt(memory.learned.precision[state, arm]))
 
 
 @compiled(in_place=True)
-def _normal_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _normal_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """lambda(a) <- lambda(a) + 1 / sigma^2; mu(a) <- mu(a) + (r - mu(a)) / (sigma^2 lambda(a))."""
     memory.learned.precision[t.state, t.action] += 1.0 / memory.learned.noise
     gain = 1.0 / (memory.learned.noise * memory.learned.precision[t.state, t.action])

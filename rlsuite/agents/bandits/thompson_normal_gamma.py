@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rlsuite.agents.bandits.bandit import positive
 from rlsuite.agents.bandits.thompson import Draw, Posterior, ThompsonSampling
 from rlsuite.agents.exploration import NO_ACTION, choose
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition
 
@@ -25,7 +25,7 @@ class NormalGammaTables(NamedTuple):
 
 
 @compiled(in_place=True)
-def _draw(memory: ActionValues, state: int, arm: int, rng: np.random.Generator) -> float:
+def _draw(memory: Memory, state: int, arm: int, rng: np.random.Generator) -> float:
     """Draw tau ~ Gamma(alpha, rate beta), then a mean ~ Normal(mu, 1 / (kappa tau))."""
     mean: float = memory.q[state, arm]
     shape: float = memory.learned.alpha[state, arm]
@@ -36,7 +36,7 @@ def _draw(memory: ActionValues, state: int, arm: int, rng: np.random.Generator) 
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """With d = r - mu: beta += kappa d^2 / (2 (kappa + 1)), mu += d / (kappa + 1), kappa += 1, alpha += 1/2."""
     kappa = memory.learned.kappa[t.state, t.action]
     distance = t.reward - memory.q[t.state, t.action]

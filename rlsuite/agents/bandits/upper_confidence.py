@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from rlsuite.agents.bandits.bandit import n_arms, not_negative, pulls
 from rlsuite.agents.bandits.index_policy import Index, IndexPolicy, Level, average_step
 from rlsuite.agents.exploration import NO_ACTION, Score, choose
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.core.checks import whole_amount
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _ucb1(memory: ActionValues, state: int, arm: int, width: float) -> float:
+def _ucb1(memory: Memory, state: int, arm: int, width: float) -> float:
     """Q(a) + c sqrt(2 ln t / N(a)); `width` is c sqrt(2 ln t)."""
     n = memory.visits[state, arm]
     index = memory.q[state, arm] + width / math.sqrt(n)  # computed also for n = 0, so that no branch is needed
@@ -29,7 +29,7 @@ def _ucb1(memory: ActionValues, state: int, arm: int, width: float) -> float:
 
 
 @compiled(in_place=True)
-def _ucb1_width(memory: ActionValues, state: int) -> float:
+def _ucb1_width(memory: Memory, state: int) -> float:
     return memory.learned.c * math.sqrt(2.0 * math.log(max(pulls(memory, state), 1)))
 
 
@@ -91,7 +91,7 @@ class VarianceTables(NamedTuple):
 
 
 @compiled(in_place=True)
-def _ucbv(memory: ActionValues, state: int, arm: int, level: float) -> float:
+def _ucbv(memory: Memory, state: int, arm: int, level: float) -> float:
     """Q(a) + sqrt(2 V(a) E / N(a)) + 3 c E / N(a) with E = zeta ln t."""
     n = memory.visits[state, arm]
     variance = memory.learned.squares[state, arm] / n
@@ -100,12 +100,12 @@ def _ucbv(memory: ActionValues, state: int, arm: int, level: float) -> float:
 
 
 @compiled(in_place=True)
-def _ucbv_level(memory: ActionValues, state: int) -> float:
+def _ucbv_level(memory: Memory, state: int) -> float:
     return memory.learned.zeta * math.log(max(pulls(memory, state), 1))
 
 
 @compiled(in_place=True)
-def _variance_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _variance_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q(a) <- Q(a) + d / N(a) with d = r - Q(a); N(a) V(a) grows by d (r - Q(a)), before and after (Welford 1962)."""
     count(memory, t.state, t.action, t.terminated or t.truncated)
     distance = t.reward - memory.q[t.state, t.action]
@@ -178,14 +178,14 @@ class HorizonIndex(NamedTuple):
 
 
 @compiled(in_place=True)
-def _moss(memory: ActionValues, state: int, arm: int, share: float) -> float:
+def _moss(memory: Memory, state: int, arm: int, share: float) -> float:
     """Q(a) + c sqrt(max(ln(n / (K N(a))), 0) / N(a)); `share` is n / K."""
     n = memory.visits[state, arm]
     return memory.q[state, arm] + memory.learned.c * math.sqrt(max(math.log(share / n), 0.0) / n) if n > 0 else np.inf
 
 
 @compiled(in_place=True)
-def _share(memory: ActionValues, state: int) -> float:
+def _share(memory: Memory, state: int) -> float:
     return memory.learned.horizon / n_arms(memory, state)
 
 

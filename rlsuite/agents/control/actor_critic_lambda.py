@@ -1,7 +1,7 @@
 """Actor-critic with eligibility traces of both the values and the preferences."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,20 +43,20 @@ def _begin(memory: ActorCriticMemory, state: int, rng: np.random.Generator) -> i
 
 
 @compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: ActorCriticMemory, t: Transition, rng: np.random.Generator) -> int:
     """Visit: z_w(x) += 1 and z_h(x, b) += gamma^t (1{b = a} - pi(b | x)); update: v += alpha_w delta z_w, h likewise.
 
     Then both traces fade: z_w by gamma lambda_w, z_h by gamma lambda_h.
     """
     discount, pi, actor, critic, actor_lambda, critic_lambda = memory.scratch
     target = t.reward if t.terminated else t.reward + memory.gamma * memory.value[t.next_state]
-    error = target - memory.value[t.state]
+    error = float(target - memory.value[t.state])
     probabilities(memory, t.state, pi)
     for other in range(pi.size):
         add_to_trace(actor, t.state * pi.size + other, discount[0] * ((other == t.action) - pi[other]))
     add_to_trace(critic, t.state, 1.0)
     amount = actor_step_size(memory, t.state, t.action) * error
-    update_eligible(actor, memory.preference.reshape(memory.preference.size), amount, memory.gamma * actor_lambda)
+    update_eligible(actor, memory.preference, amount, memory.gamma * actor_lambda)
     update_eligible(critic, memory.value, critic_step_size(memory, t.state) * error, memory.gamma * critic_lambda)
     discount[0] *= memory.gamma
     count(memory, t.state, t.action, t.terminated or t.truncated)

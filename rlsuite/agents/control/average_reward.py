@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import NO_ACTION, choose, max_value
-from rlsuite.agents.memory import ActionValues, count, step_size
+from rlsuite.agents.memory import Memory, count, step_size
 from rlsuite.agents.schedules import Rate, Schedule, as_schedule, rate_now
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.compilation import compiled
@@ -45,7 +45,7 @@ class Waiting(NamedTuple):
 
 
 @compiled(in_place=True)
-def _wait(memory: ActionValues, state: int, action: int, reward: float, alpha: float, beta: float) -> None:
+def _wait(memory: Memory, state: int, action: int, reward: float, alpha: float, beta: float) -> None:
     """Keep the last step of an episode."""
     pair, numbers, _ = memory.scratch
     pair[0], pair[1] = state, action
@@ -53,13 +53,13 @@ def _wait(memory: ActionValues, state: int, action: int, reward: float, alpha: f
 
 
 @compiled(in_place=True)
-def _gain_step_size(memory: ActionValues, state: int, action: int) -> float:
+def _gain_step_size(memory: Memory, state: int, action: int) -> float:
     return rate_now(memory.scratch.beta, memory.clock, memory.visits[state, action])
 
 
 @compiled(in_place=True)
 def _differential_sarsa(
-    memory: ActionValues,
+    memory: Memory,
     state: int,
     action: int,
     reward: float,
@@ -76,7 +76,7 @@ def _differential_sarsa(
 
 
 @compiled(in_place=True)
-def _sarsa_begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+def _sarsa_begin(memory: Memory, state: int, rng: np.random.Generator) -> int:
     """Choose the first action; the end of the last episode has led to this state."""
     action = choose(memory, state, rng)
     pair, numbers, _ = memory.scratch
@@ -87,7 +87,7 @@ def _sarsa_begin(memory: ActionValues, state: int, rng: np.random.Generator) -> 
 
 
 @compiled(in_place=True)
-def _sarsa_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _sarsa_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Choose a', then learn; after an end, both wait for the next start."""
     alpha, beta = step_size(memory, t.state, t.action), _gain_step_size(memory, t.state, t.action)
     next_action = NO_ACTION if t.terminated else choose(memory, t.next_state, rng)
@@ -101,7 +101,7 @@ def _sarsa_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -
 
 @compiled(in_place=True)
 def _r_learning(
-    memory: ActionValues, state: int, action: int, reward: float, alpha: float, beta: float, next_state: int
+    memory: Memory, state: int, action: int, reward: float, alpha: float, beta: float, next_state: int
 ) -> None:
     """Q(x, a) <- Q(x, a) + alpha [r - g + V(x') - Q(x, a)]; then g <- g + beta [r - g + V(x') - V(x)] if a is greedy.
 
@@ -115,7 +115,7 @@ def _r_learning(
 
 
 @compiled(in_place=True)
-def _r_begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+def _r_begin(memory: Memory, state: int, rng: np.random.Generator) -> int:
     """Choose the first action; the end of the last episode has led to this state."""
     pair, numbers, _ = memory.scratch
     if pair[0] >= 0:
@@ -125,7 +125,7 @@ def _r_begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _r_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _r_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Learn, then choose a'; after an end, learning waits for the next start state."""
     alpha, beta = step_size(memory, t.state, t.action), _gain_step_size(memory, t.state, t.action)
     if t.terminated:

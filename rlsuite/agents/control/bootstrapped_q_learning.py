@@ -18,7 +18,7 @@ from rlsuite.agents.exploration import (
     argmax,
     is_legal,
 )
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.agents.schedules import rate_now
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import fraction, whole_amount
@@ -44,13 +44,13 @@ class Bootstrap(NamedTuple):
 
 
 @compiled(in_place=True)
-def _value_in(memory: ActionValues, state: int, action: int, table: float) -> float:
+def _value_in(memory: Memory, state: int, action: int, table: float) -> float:
     """Q_k(state, action): the score by which one table chooses."""
     return memory.learned.tables[int(table), state, action]
 
 
 @compiled(in_place=True)
-def _best_value_in(memory: ActionValues, table: int, state: int) -> float:
+def _best_value_in(memory: Memory, table: int, state: int) -> float:
     """max_a Q_k(state, a) over the legal actions."""
     best = -np.inf
     for action in range(memory.legal.shape[1]):
@@ -60,7 +60,7 @@ def _best_value_in(memory: ActionValues, table: int, state: int) -> float:
 
 
 @compiled(in_place=True)
-def _set_mean(memory: ActionValues, state: int, action: int) -> None:
+def _set_mean(memory: Memory, state: int, action: int) -> None:
     """Q(x, a) is the mean of all tables."""
     tables = memory.learned.tables
     total = 0.0
@@ -70,7 +70,7 @@ def _set_mean(memory: ActionValues, state: int, action: int) -> None:
 
 
 @compiled(in_place=True)
-def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+def _begin(memory: Memory, state: int, rng: np.random.Generator) -> int:
     """Choose the table of this episode; before the first one, draw the initial values of all."""
     tables = memory.learned.tables
     if memory.clock[0] == 0:
@@ -86,7 +86,7 @@ def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q_k(x, a) <- Q_k(x, a) + alpha [r + gamma max_a' Q_k(x', a') - Q_k(x, a)] for each k whose coin says so."""
     tables, updates = memory.learned.tables, memory.learned.updates
     for table in range(tables.shape[0]):
@@ -164,7 +164,7 @@ class BootstrappedQLearning(TabularAgent):
         self.n_tables = whole_amount("n_tables", self.n_tables)
         self.share, self.prior_std = fraction("share", self.share), not_negative("prior_std", self.prior_std)
 
-    def check_memory(self, memory: ActionValues) -> None:
+    def check_memory(self, memory: Memory) -> None:
         """Raise ValueError unless the table that is followed exists."""
         if memory.learned.active[0] >= self.n_tables:
             raise ValueError(f"active is {memory.learned.active[0]}, needed below n_tables = {self.n_tables}")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import NO_ACTION, EpsilonGreedy, Exploration, choose, max_value
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.agents.schedules import STEPS, Schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import finite_number, positive_number, whole_number
@@ -40,7 +40,7 @@ class Patience(NamedTuple):
 
 
 @compiled(in_place=True)
-def _attempt(memory: ActionValues, state: int, action: int, now: int) -> None:
+def _attempt(memory: Memory, state: int, action: int, now: int) -> None:
     """Q(s, a) <- U / m + epsilon1 if that lowers it by epsilon1 or more; else rest, unless values changed meanwhile."""
     known, patience = memory.learned, memory.scratch
     mean = known.total[state, action] / patience.m
@@ -55,7 +55,7 @@ def _attempt(memory: ActionValues, state: int, action: int, now: int) -> None:
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """U(s, a) <- U(s, a) + r + gamma max_a' Q(s', a'), and an attempt to learn after m of them."""
     known = memory.learned
     now = memory.clock[STEPS] + 1

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.control.expected_sarsa import Probabilities
 from rlsuite.agents.exploration import NO_ACTION, action_probabilities, argmax, choose
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.agents.schedules import rate_now
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.compilation import compiled
@@ -29,13 +29,13 @@ class TwoTables(NamedTuple):
 
 
 @compiled(in_place=True)
-def _value_in(memory: ActionValues, state: int, action: int, table: float) -> float:
+def _value_in(memory: Memory, state: int, action: int, table: float) -> float:
     """Q_i(state, action): the score by which one table chooses."""
     return memory.learned.tables[int(table), state, action]
 
 
 @compiled(in_place=True)
-def _learn(memory: ActionValues, table: int, state: int, action: int, target: float) -> None:
+def _learn(memory: Memory, table: int, state: int, action: int, target: float) -> None:
     """Q_i(x, a) <- Q_i(x, a) + alpha [target - Q_i(x, a)], and the mean of both tables after it."""
     tables, updates = memory.learned.tables, memory.learned.updates
     alpha = rate_now(memory.learning_rate, memory.clock, updates[table, state, action])
@@ -45,7 +45,7 @@ def _learn(memory: ActionValues, table: int, state: int, action: int, target: fl
 
 
 @compiled(in_place=True)
-def _double_q_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _double_q_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q_i(x, a) <- Q_i(x, a) + alpha [r + gamma Q_j(x', argmax_a' Q_i(x', a')) - Q_i(x, a)]; a coin chooses i and j."""
     table = int(2.0 * rng.random())
     target = t.reward
@@ -58,7 +58,7 @@ def _double_q_step(memory: ActionValues, t: Transition, rng: np.random.Generator
 
 
 @compiled(in_place=True)
-def _double_expected_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _double_expected_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q_i(x, a) <- Q_i(x, a) + alpha [r + gamma sum_a' pi(a' | x') Q_j(x', a') - Q_i(x, a)]; a coin chooses i and j."""
     table = int(2.0 * rng.random())
     target = t.reward

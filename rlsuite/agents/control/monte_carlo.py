@@ -18,7 +18,7 @@ from rlsuite.agents.episode_buffer import (
     new_episode_buffer,
 )
 from rlsuite.agents.exploration import NO_ACTION, EpsilonGreedy, Exploration, choose, uniform
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.agents.schedules import Inverse, Schedule, rate_now
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import whole_number
@@ -42,27 +42,27 @@ class Episode(NamedTuple):
 
 
 @compiled(in_place=True)
-def _clear(memory: ActionValues) -> None:
+def _clear(memory: Memory) -> None:
     clear(memory.scratch.buffer)
     memory.scratch.number[0] += 1
 
 
 @compiled(in_place=True)
-def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+def _begin(memory: Memory, state: int, rng: np.random.Generator) -> int:
     """Discard the last episode, and choose as in all other steps."""
     _clear(memory)
     return choose(memory, state, rng)
 
 
 @compiled(in_place=True)
-def _begin_anywhere(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+def _begin_anywhere(memory: Memory, state: int, rng: np.random.Generator) -> int:
     """Forget the last episode, and take any action: an exploring start."""
     _clear(memory)
     return uniform(memory, state, rng)
 
 
 @compiled(in_place=True)
-def _learn(memory: ActionValues, future: float) -> None:
+def _learn(memory: Memory, future: float) -> None:
     """Q(S_t, A_t) <- Q(S_t, A_t) + alpha [G_t - Q(S_t, A_t)] at first visits; G_t = R_t+1 + gamma G_t+1."""
     buffer = memory.scratch.buffer
     returns = memory.learned.returns
@@ -77,7 +77,7 @@ def _learn(memory: ActionValues, future: float) -> None:
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Remember the step; when the episode is over, learn from all of it."""
     buffer, number, seen = memory.scratch
     if not has_capacity(buffer):

@@ -21,7 +21,7 @@ from rlsuite.agents.episode_buffer import (
     new_episode_buffer,
 )
 from rlsuite.agents.exploration import NO_ACTION, action_probabilities, choose, is_legal, max_value
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import whole_number
@@ -44,7 +44,7 @@ class Episode(NamedTuple):
 
 
 @compiled(in_place=True)
-def _choose_and_record(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+def _choose_and_record(memory: Memory, state: int, rng: np.random.Generator) -> int:
     """Choose by the behaviour b, and store b(A | S) now: b changes with what is learned."""
     episode = memory.scratch
     action_probabilities(memory, state, episode.probabilities)
@@ -54,14 +54,14 @@ def _choose_and_record(memory: ActionValues, state: int, rng: np.random.Generato
 
 
 @compiled(in_place=True)
-def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+def _begin(memory: Memory, state: int, rng: np.random.Generator) -> int:
     """Discard the last episode, and choose as in all other steps."""
     clear(memory.scratch.buffer)
     return _choose_and_record(memory, state, rng)
 
 
 @compiled(in_place=True)
-def _is_greedy(memory: ActionValues, state: int, action: int) -> bool:
+def _is_greedy(memory: Memory, state: int, action: int) -> bool:
     """Whether the target policy takes this action: it takes the first of the best ones."""
     for other in range(memory.q.shape[1]):
         if other != action and is_legal(memory, state, other):
@@ -72,7 +72,7 @@ def _is_greedy(memory: ActionValues, state: int, action: int) -> bool:
 
 
 @compiled(in_place=True)
-def _learn(memory: ActionValues, future: float) -> None:
+def _learn(memory: Memory, future: float) -> None:
     """Go back as long as actions are greedy: C += W, Q += (W / C) (G - Q), W <- W / b(A | S)."""
     buffer = memory.scratch.buffer
     weights = memory.learned.weights
@@ -90,7 +90,7 @@ def _learn(memory: ActionValues, future: float) -> None:
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Remember the step and how probable it was; when the episode is over, learn from its greedy tail."""
     buffer = memory.scratch.buffer
     if not has_capacity(buffer):

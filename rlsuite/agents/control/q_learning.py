@@ -12,7 +12,6 @@ from rlsuite.agents.action_value_agent import ActionValueAgent
 from rlsuite.agents.exploration import NO_ACTION, choose, max_value
 from rlsuite.agents.memory import (
     NOWHERE,
-    ActionValues,
     Memory,
     count,
     end_step,
@@ -29,7 +28,7 @@ from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _deterministic_step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _deterministic_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q(x, a) <- r + gamma max_a' Q(x', a'); the value of an end is 0."""
     target = t.reward if t.terminated else t.reward + memory.gamma * max_value(memory, t.next_state)
     memory.q[t.state, t.action] = target

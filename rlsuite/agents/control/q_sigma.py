@@ -17,7 +17,7 @@ from rlsuite.agents.control.n_step_buffer import (
 )
 from rlsuite.agents.control.target_policies import TARGET_POLICIES, TargetPolicy, check_target_policy
 from rlsuite.agents.exploration import NO_ACTION, action_probabilities, choose
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.agents.schedules import Rate, Schedule, as_schedule, rate_now
 from rlsuite.agents.values import Representation
 from rlsuite.core.compilation import compiled
@@ -40,7 +40,7 @@ class Sampling(NamedTuple):
 
 
 @compiled(in_place=True)
-def _choose_and_record(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+def _choose_and_record(memory: Memory, state: int, rng: np.random.Generator) -> int:
     """Choose by the behaviour b; store sigma and rho = pi(A | S) / b(A | S) now: both policies change."""
     scratch = memory.scratch
     policy = scratch.buffer.probabilities
@@ -55,14 +55,14 @@ def _choose_and_record(memory: ActionValues, state: int, rng: np.random.Generato
 
 
 @compiled(in_place=True)
-def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+def _begin(memory: Memory, state: int, rng: np.random.Generator) -> int:
     """Discard the last episode, and choose as in all other steps."""
     memory.scratch.buffer.length[0] = 0
     return _choose_and_record(memory, state, rng)
 
 
 @compiled(in_place=True)
-def _expected(memory: ActionValues, state: int) -> float:
+def _expected(memory: Memory, state: int) -> float:
     """V(state) = sum_a pi(a | state) Q(state, a); pi(. | state) is left in the buffer."""
     policy: NDArray[np.float64] = memory.scratch.buffer.probabilities
     memory.scratch.target_policy(memory, state, policy)
@@ -73,7 +73,7 @@ def _expected(memory: ActionValues, state: int) -> float:
 
 
 @compiled(in_place=True)
-def _sigma_return(memory: ActionValues, tau: int, t: int, future: float) -> float:
+def _sigma_return(memory: Memory, tau: int, t: int, future: float) -> float:
     """G_k = R_k+1 + gamma {[sigma rho + (1 - sigma) pi(A | S)] [G_k+1 - Q(S, A)] + V(S)}, all of time k + 1."""
     scratch = memory.scratch
     buffer = scratch.buffer
@@ -90,7 +90,7 @@ def _sigma_return(memory: ActionValues, tau: int, t: int, future: float) -> floa
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q(S_tau, A_tau) <- Q(S_tau, A_tau) + alpha [G_tau - Q(S_tau, A_tau)]; the last step ends in V(S_t+1)."""
     over = t.terminated or t.truncated
     scratch = memory.scratch

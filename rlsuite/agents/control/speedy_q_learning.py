@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import NO_ACTION, choose, is_legal
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.compilation import compiled
@@ -41,7 +41,7 @@ EVER, NOW = range(2)
 
 
 @compiled(in_place=True)
-def _best(memory: ActionValues, table: NDArray[np.float64], state: int) -> float:
+def _best(memory: Memory, table: NDArray[np.float64], state: int) -> float:
     """max_a table(state, a) over the legal actions; 0 where there is none."""
     best = -np.inf
     for action in range(table.shape[1]):
@@ -51,7 +51,7 @@ def _best(memory: ActionValues, table: NDArray[np.float64], state: int) -> float
 
 
 @compiled(in_place=True)
-def _finish_round(memory: ActionValues) -> None:
+def _finish_round(memory: Memory) -> None:
     """Q_k-1 <- Q_k, Q_k <- Q_k+1, and no pair has been visited."""
     known = memory.learned
     for state in range(memory.q.shape[0]):
@@ -65,7 +65,7 @@ def _finish_round(memory: ActionValues) -> None:
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q_k+1(x, a) <- Q_k + alpha_k [T Q_k-1 - Q_k] + (1 - alpha_k) [T Q_k - T Q_k-1], alpha_k = 1 / (k + 1)."""
     known = memory.learned
     first = known.samples[t.state, t.action] == 0

@@ -17,7 +17,7 @@ from rlsuite.agents.control.n_step_buffer import (
 )
 from rlsuite.agents.control.target_policies import TARGET_POLICIES, TargetPolicy, check_target_policy
 from rlsuite.agents.exploration import NO_ACTION, choose
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.agents.values import Representation
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition
@@ -35,7 +35,7 @@ class Tree(NamedTuple):
 
 
 @compiled(in_place=True)
-def _branches(memory: ActionValues, state: int, taken: int, below: float) -> float:
+def _branches(memory: Memory, state: int, taken: int, below: float) -> float:
     """sum_a pi(a | state) Q(state, a), with `below` instead of the value of the action taken."""
     policy: NDArray[np.float64] = memory.scratch.buffer.probabilities
     memory.scratch.target_policy(memory, state, policy)
@@ -46,7 +46,7 @@ def _branches(memory: ActionValues, state: int, taken: int, below: float) -> flo
 
 
 @compiled(in_place=True)
-def _tree_return(memory: ActionValues, tau: int, t: int, future: float) -> float:
+def _tree_return(memory: Memory, tau: int, t: int, future: float) -> float:
     """G_k = R_k+1 + gamma [sum_{a != A_k+1} pi(a | S_k+1) Q(S_k+1, a) + pi(A_k+1 | S_k+1) G_k+1], from the leaf up."""
     buffer = memory.scratch.buffer
     total = buffer.reward[t % buffer.n] + memory.gamma * future
@@ -57,7 +57,7 @@ def _tree_return(memory: ActionValues, tau: int, t: int, future: float) -> float
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Q(S_tau, A_tau) <- Q(S_tau, A_tau) + alpha [G_tau - Q(S_tau, A_tau)]; leaf: sum_a pi(a | S_t+1) Q(S_t+1, a)."""
     over = t.terminated or t.truncated
     time = record_step(memory, t.state, t.action, t.reward)

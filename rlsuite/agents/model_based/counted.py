@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import is_legal
-from rlsuite.agents.memory import ActionValues
+from rlsuite.agents.memory import Memory
 from rlsuite.core.checks import fits_in_memory
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.core.declared import Array, Count
@@ -89,7 +89,7 @@ def check_discount(agent: str, gamma: float) -> None:
 
 @compiled(in_place=True)
 def observe(
-    memory: ActionValues, state: int, action: int, reward: float, next_state: int, terminated: bool, tried: int
+    memory: Memory, state: int, action: int, reward: float, next_state: int, terminated: bool, tried: int
 ) -> None:
     """Count one outcome of a pair that has been counted `tried` times before."""
     model = memory.learned
@@ -113,7 +113,7 @@ def mean_value(model: Any, pair: int, tried: int, value: NDArray[np.float64]) ->
 
 
 @compiled(in_place=True)
-def has_doubled(memory: ActionValues, state: int, action: int) -> bool:
+def has_doubled(memory: Memory, state: int, action: int) -> bool:
     """Whether the visits of a pair have doubled since the last plan, or it was visited for the first time."""
     before = memory.learned.planned_at[state, action]
     return memory.visits[state, action] - before >= max(before, 1)
@@ -122,7 +122,7 @@ def has_doubled(memory: ActionValues, state: int, action: int) -> bool:
 @compiled(in_place=True)
 def iterate_values(
     backup: Backup,
-    memory: ActionValues,
+    memory: Memory,
     value: NDArray[np.float64],
     tol: float,
     max_iterations: int,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import NO_ACTION, choose, is_legal, max_value
-from rlsuite.agents.memory import ActionValues, count, step_size
+from rlsuite.agents.memory import Memory, count, step_size
 from rlsuite.agents.schedules import STEPS
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import finite_number, whole_number
@@ -48,7 +48,7 @@ class DatedOutcomes(NamedTuple):
 
 
 @compiled(in_place=True)
-def _learn(memory: ActionValues, state: int, action: int, reward: float, next_state: int) -> None:
+def _learn(memory: Memory, state: int, action: int, reward: float, next_state: int) -> None:
     """Q(x, a) <- Q(x, a) + alpha [r + gamma max_a' Q(x', a') - Q(x, a)]; the value of an end is 0."""
     target = reward if next_state == END else reward + memory.gamma * max_value(memory, next_state)
     memory.q[state, action] += step_size(memory, state, action) * (target - memory.q[state, action])
@@ -68,7 +68,7 @@ def _draw(model: Any, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _dyna_q(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _dyna_q(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Learn by Q-learning from the step, then from n remembered steps."""
     model = memory.learned
     successor = END if t.terminated else t.next_state
@@ -85,7 +85,7 @@ def _dyna_q(memory: ActionValues, t: Transition, rng: np.random.Generator) -> in
 
 
 @compiled(in_place=True)
-def _dyna_q_plus(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _dyna_q_plus(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Learn by Q-learning from the step, then from n remembered steps whose reward is r + kappa sqrt(tau)."""
     model = memory.learned
     successor = END if t.terminated else t.next_state
@@ -161,7 +161,7 @@ class DynaQ(TabularAgent):
         super().__post_init__()
         self.n = whole_number("n", self.n, at_least=0)
 
-    def check_memory(self, memory: ActionValues) -> None:
+    def check_memory(self, memory: Memory) -> None:
         """Raise ValueError if more pairs are known than were taken: the next would be written beyond the end."""
         model: LastOutcomes = memory.learned
         if model.n_pairs[0] > np.count_nonzero(memory.visits):
@@ -239,7 +239,7 @@ class DynaQPlus(TabularAgent):
         if self.kappa < 0.0:
             raise ParameterError(f"kappa={self.kappa:g} is less than 0")
 
-    def check_memory(self, memory: ActionValues) -> None:
+    def check_memory(self, memory: Memory) -> None:
         """Raise ValueError unless the pairs that planning may draw are those that are listed.
 
         There are as many as are marked: otherwise the next would be written beyond the end.

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import NO_ACTION, EpsilonGreedy, Exploration, greedy, is_legal
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.agents.model_based.counted import (
     MOST_SWEEPS,
     check_counts,
@@ -32,7 +32,7 @@ from rlsuite.core.declared import Array, Count
 from rlsuite.errors import ParameterError
 from rlsuite.training.kernels import Begin, Step, Transition
 
-Redraw = Compiled[[ActionValues, int, int], bool]
+Redraw = Compiled[[Memory, int, int], bool]
 
 
 class Belief(NamedTuple):
@@ -65,7 +65,7 @@ class SampledModel(NamedTuple):
 
 
 @compiled(in_place=True)
-def _never(memory: ActionValues, state: int, action: int) -> bool:
+def _never(memory: Memory, state: int, action: int) -> bool:
     """Keep the model for the whole episode."""
     return False
 
@@ -75,7 +75,7 @@ REDRAWS: dict[str, Redraw] = {"episode": _never, "doubling": has_doubled}
 
 
 @compiled(in_place=True)
-def draw_probabilities(memory: ActionValues, pair: int, rng: np.random.Generator) -> None:
+def draw_probabilities(memory: Memory, pair: int, rng: np.random.Generator) -> None:
     """p(x' | x, a) ~ Dirichlet(weight + N(x, a, x')): independent gamma variables, divided by their sum."""
     counts, sampled = memory.learned.outcomes[pair], memory.scratch
     probability = sampled.probability[pair]
@@ -90,7 +90,7 @@ def draw_probabilities(memory: ActionValues, pair: int, rng: np.random.Generator
 
 
 @compiled(in_place=True)
-def draw_reward(memory: ActionValues, state: int, action: int, rng: Any) -> float:
+def draw_reward(memory: Memory, state: int, action: int, rng: Any) -> float:
     """Draw precision ~ Gamma(shape_n, rate_n), then the mean reward ~ Normal(mean_n, 1 / (weight_n precision)).
 
     With n rewards of mean r and squared deviations D: weight_n = weight + n, mean_n = (weight mean + n r) / weight_n,
@@ -108,7 +108,7 @@ def draw_reward(memory: ActionValues, state: int, action: int, rng: Any) -> floa
 
 
 @compiled(in_place=True)
-def _backup(memory: ActionValues, state: int, action: int) -> float:
+def _backup(memory: Memory, state: int, action: int) -> float:
     """R + gamma sum_x' p(x') V(x') in the model that was drawn."""
     sampled = memory.scratch
     pair = state * memory.q.shape[1] + action
@@ -119,7 +119,7 @@ def _backup(memory: ActionValues, state: int, action: int) -> float:
 
 
 @compiled(in_place=True)
-def _imagine(memory: ActionValues, rng: np.random.Generator) -> None:
+def _imagine(memory: Memory, rng: np.random.Generator) -> None:
     """Draw a model and plan in it."""
     model, sampled = memory.learned, memory.scratch
     for state in range(memory.q.shape[0]):
@@ -134,14 +134,14 @@ def _imagine(memory: ActionValues, rng: np.random.Generator) -> None:
 
 
 @compiled(in_place=True)
-def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+def _begin(memory: Memory, state: int, rng: np.random.Generator) -> int:
     """Draw a model, and take the best action in it."""
     _imagine(memory, rng)
     return greedy(memory, state, rng)
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Count the outcome, and take the best action in the present model; if a new one is due, draw it first."""
     model = memory.learned
     surprise = t.reward - model.mean_reward[t.state, t.action]
@@ -231,7 +231,7 @@ class PosteriorSampling(TabularAgent):
         self.tol = positive_number("tol", self.tol)
         self.max_iterations = whole_amount("max_iterations", self.max_iterations)
 
-    def check_memory(self, memory: ActionValues) -> None:
+    def check_memory(self, memory: Memory) -> None:
         """Raise ValueError unless the counts go together."""
         check_counts(memory.learned)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import NO_ACTION, choose, max_value
-from rlsuite.agents.memory import ActionValues, count, step_size
+from rlsuite.agents.memory import Memory, count, step_size
 from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.tabular import TabularAgent
 from rlsuite.core.checks import finite_number, whole_number
@@ -146,7 +146,7 @@ def _remember(model: SweptModel, pair: int, reward: float, successor: int) -> No
 
 
 @compiled(in_place=True)
-def _error(memory: ActionValues, pair: int) -> float:
+def _error(memory: Memory, pair: int) -> float:
     """Return r + gamma max_a' Q(x', a') - Q(x, a) of a remembered pair."""
     model = memory.learned
     state, action = divmod(pair, memory.q.shape[1])
@@ -156,7 +156,7 @@ def _error(memory: ActionValues, pair: int) -> float:
 
 
 @compiled(in_place=True)
-def _consider(memory: ActionValues, pair: int) -> None:
+def _consider(memory: Memory, pair: int) -> None:
     """Let a pair wait if its error is larger than theta."""
     priority = abs(_error(memory, pair))
     if priority > memory.learned.theta:
@@ -164,7 +164,7 @@ def _consider(memory: ActionValues, pair: int) -> None:
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Remember the step, queue its pair, and learn from the n most urgent pairs, whose predecessors are queued."""
     model = memory.learned
     n_actions = memory.q.shape[1]
@@ -275,7 +275,7 @@ class PrioritizedSweeping(TabularAgent):
         if self.theta < 0.0:
             raise ParameterError(f"theta={self.theta:g} is less than 0")
 
-    def check_memory(self, memory: ActionValues) -> None:
+    def check_memory(self, memory: Memory) -> None:
         """Raise ValueError unless lists and queue are what a run leaves: links that agree, and each pair once."""
         check_model(memory.learned)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import NO_ACTION, EpsilonGreedy, Exploration, greedy, is_legal
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.agents.model_based.counted import (
     MOST_SWEEPS,
     check_counts,
@@ -44,13 +44,13 @@ class OptimisticModel(NamedTuple):
 
 
 @compiled(in_place=True)
-def _best_possible(memory: ActionValues) -> float:
+def _best_possible(memory: Memory) -> float:
     """Return the optimistic value: r_max for ever; or 0, the value of an end, if that is more."""
     return max(memory.learned.largest_reward[0], 0.0) / (1.0 - memory.gamma)
 
 
 @compiled(in_place=True)
-def _backup(memory: ActionValues, state: int, action: int) -> float:
+def _backup(memory: Memory, state: int, action: int) -> float:
     """R + gamma sum_x' p(x') V(x') as it was counted, of a pair that is known; the optimistic value of all others."""
     model = memory.learned
     if memory.visits[state, action] < model.m:
@@ -60,13 +60,13 @@ def _backup(memory: ActionValues, state: int, action: int) -> float:
 
 
 @compiled(in_place=True)
-def _plan(memory: ActionValues) -> None:
+def _plan(memory: Memory) -> None:
     model = memory.learned
     iterate_values(_backup, memory, model.value, model.tol, model.max_iterations, model.iterations, model.error_bound)
 
 
 @compiled(in_place=True)
-def _set_optimistic(memory: ActionValues) -> None:
+def _set_optimistic(memory: Memory) -> None:
     """Set all states to the optimistic value, so that planning begins above the values that it computes."""
     for state in range(memory.q.shape[0]):
         for action in range(memory.q.shape[1]):
@@ -75,13 +75,13 @@ def _set_optimistic(memory: ActionValues) -> None:
 
 
 @compiled(in_place=True)
-def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+def _begin(memory: Memory, state: int, rng: np.random.Generator) -> int:
     """Take the best action of the plan."""
     return greedy(memory, state, rng)
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Count the outcome unless its pair is known; plan again when a pair becomes known; take the best action."""
     model = memory.learned
     tried = memory.visits[t.state, t.action]
@@ -171,7 +171,7 @@ class RMax(TabularAgent):
         self.max_iterations = whole_amount("max_iterations", self.max_iterations)
         self.initial_value = max(self.r_max, 0.0) / (1.0 - self.gamma)
 
-    def check_memory(self, memory: ActionValues) -> None:
+    def check_memory(self, memory: Memory) -> None:
         """Raise ValueError unless the counts go together."""
         check_counts(memory.learned)
 
@@ -188,7 +188,7 @@ class RMax(TabularAgent):
             max_iterations=self.max_iterations,
         )
 
-    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> ActionValues:
+    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Memory:
         """Make a table of the optimistic value."""
         memory = super().init_memory(legal, legality)
         memory.q[~legal] = 0.0

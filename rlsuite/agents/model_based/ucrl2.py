@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import NO_ACTION, EpsilonGreedy, Exploration, greedy, is_legal
-from rlsuite.agents.memory import ActionValues, count
+from rlsuite.agents.memory import Memory, count
 from rlsuite.agents.model_based.counted import MOST_SWEEPS, check_counts, has_doubled, mean_value, new_counts, observe
 from rlsuite.agents.schedules import STEPS, Schedule
 from rlsuite.agents.tabular import TabularAgent
@@ -119,7 +119,7 @@ def _settle_ends(model: Regions, n_states: int) -> None:
 
 
 @compiled(in_place=True)
-def _plan(memory: ActionValues) -> None:
+def _plan(memory: Memory) -> None:
     """Extended value iteration: u(x) <- max_a [r~ + max_p~ sum_x' p~(x') u(x')] until all gains are nearly equal.
 
     With t steps so far it ends when the gains of the states differ by less than 1 / sqrt(t). A constant is taken off u
@@ -168,7 +168,7 @@ def _plan(memory: ActionValues) -> None:
 
 
 @compiled(in_place=True)
-def _follow(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+def _follow(memory: Memory, state: int, rng: np.random.Generator) -> int:
     """Take the action of the plan, unless its count has doubled since the plan was made: then plan again."""
     memory.learned.is_end[state] = False
     action = greedy(memory, state, rng)
@@ -179,14 +179,14 @@ def _follow(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _begin(memory: ActionValues, state: int, rng: np.random.Generator) -> int:
+def _begin(memory: Memory, state: int, rng: np.random.Generator) -> int:
     """Store where the episode begins, and continue with the plan."""
     memory.learned.starts[state] += 1
     return _follow(memory, state, rng)
 
 
 @compiled(in_place=True)
-def _step(memory: ActionValues, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Count the outcome, and continue with the plan."""
     model = memory.learned
     observe(memory, t.state, t.action, t.reward, t.next_state, t.terminated, memory.visits[t.state, t.action])
@@ -276,7 +276,7 @@ class UCRL2(TabularAgent):
             raise ParameterError(f"r_min={self.r_min:g} is larger than r_max={self.r_max:g}")
         self.max_iterations = whole_amount("max_iterations", self.max_iterations)
 
-    def check_memory(self, memory: ActionValues) -> None:
+    def check_memory(self, memory: Memory) -> None:
         """Raise ValueError unless the counts go together."""
         check_counts(memory.learned)
 

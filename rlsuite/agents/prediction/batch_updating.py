@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.episode_buffer import LONGEST, EpisodeBuffer, append_step, new_episode_buffer
 from rlsuite.agents.exploration import NO_ACTION
+from rlsuite.agents.memory import STATE, Memory, count
+from rlsuite.agents.prediction.policies import follow
 from rlsuite.agents.prediction.returns import begin_buffer, go_on
 from rlsuite.agents.predictor import Predictor
 from rlsuite.agents.schedules import Schedule
-from rlsuite.agents.state_memory import StateValues, count_state, follow
 from rlsuite.core.checks import fits_in_memory, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import State
@@ -115,23 +116,28 @@ def solve(evidence: Evidence, value: NDArray[np.float64], visits: NDArray[np.int
 
 
 @compiled(in_place=True)
-def _td(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
+def _learn(memory: Memory, system: System) -> None:
+    solve(memory.learned, memory.q.reshape(memory.q.size), memory.visits.reshape(memory.visits.size), system)
+
+
+@compiled(in_place=True)
+def _td(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Each step is a sample r + gamma V(s'); when the episode is over, V solves the equations of all steps."""
     over = t.terminated or t.truncated
     record(memory.learned, t.state, t.reward, 0.0 if t.terminated else memory.gamma, t.next_state)
-    count_state(memory, t.state, over)
+    count(memory, t.state, STATE, over)
     if over:
-        solve(memory.learned, memory.value, memory.visits, memory.scratch)
+        _learn(memory, memory.scratch)
     return NO_ACTION if over else follow(memory, t.next_state, rng)
 
 
 @compiled(in_place=True)
-def _monte_carlo(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
+def _monte_carlo(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, V is the mean of all returns that followed each state."""
     buffer = memory.scratch.buffer
     append_step(buffer, t.state, t.action, t.reward, 0.0)
     over = t.terminated or t.truncated
-    count_state(memory, t.state, over)
+    count(memory, t.state, STATE, over)
     if over:
         total = 0.0
         future = 0.0 if t.terminated else 1.0  # weight of V(s') on truncation
@@ -139,7 +145,7 @@ def _monte_carlo(memory: StateValues, t: Transition, rng: np.random.Generator) -
             total = buffer.reward[time] + memory.gamma * total
             future *= memory.gamma
             record(memory.learned, buffer.state[time], total, future, t.next_state)
-        solve(memory.learned, memory.value, memory.visits, memory.scratch.system)
+        _learn(memory, memory.scratch.system)
     return go_on(memory, t.next_state, over, rng)
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.episode_buffer import LONGEST, EpisodeBuffer, append_step, new_episode_buffer
+from rlsuite.agents.memory import STATE, Memory, count, learn_return
 from rlsuite.agents.prediction.returns import Returns, begin_buffer, go_on
 from rlsuite.agents.predictor import Predictor
-from rlsuite.agents.state_memory import StateValues, count_state, learn_return
 from rlsuite.core.checks import fraction, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Begin, Step, Transition
@@ -36,21 +36,21 @@ def fill_lambda_returns(
     beyond = future
     for t in range(buffer.length[0] - 1, -1, -1):
         buffer.extra[t] = buffer.reward[t] + gamma * beyond
-        beyond = (1.0 - lambda_) * value[buffer.state[t]] + lambda_ * buffer.extra[t]
+        beyond = (1.0 - lambda_) * value[buffer.state[t], STATE] + lambda_ * buffer.extra[t]
 
 
 @compiled(in_place=True)
-def _step(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, V(s_t) <- V(s_t) + alpha [G_t^lambda - V(s_t)] for each of its steps t in order."""
     buffer, lambda_ = memory.scratch
     append_step(buffer, t.state, t.action, t.reward, 0.0)
     over = t.terminated or t.truncated
     if over:
-        future = 0.0 if t.terminated else float(memory.value[t.next_state])
-        fill_lambda_returns(buffer, memory.value, memory.gamma, lambda_, future)
+        future = 0.0 if t.terminated else float(memory.q[t.next_state, STATE])
+        fill_lambda_returns(buffer, memory.q, memory.gamma, lambda_, future)
         for time in range(buffer.length[0]):
             learn_return(memory, buffer.state[time], buffer.extra[time])
-    count_state(memory, t.state, over)
+    count(memory, t.state, STATE, over)
     return go_on(memory, t.next_state, over, rng)
 
 

@@ -18,20 +18,22 @@ from rlsuite.agents.episode_buffer import (
     new_episode_buffer,
 )
 from rlsuite.agents.exploration import NO_ACTION
-from rlsuite.agents.memory import end_step, locate, locate_next
+from rlsuite.agents.memory import (
+    STATE,
+    Memory,
+    count,
+    end_step,
+    learn_recorded,
+    learn_return,
+    locate,
+    locate_next,
+    next_action,
+    record,
+    value,
+)
 from rlsuite.agents.prediction.returns import Episode, Returns, begin_buffer, fill_returns, go_on
 from rlsuite.agents.predictor import Predictor
 from rlsuite.agents.schedules import Inverse, Schedule
-from rlsuite.agents.state_memory import (
-    StateMemory,
-    StateValues,
-    count_state,
-    learn_recorded,
-    learn_return,
-    next_action,
-    record_state,
-    state_value,
-)
 from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
@@ -47,15 +49,15 @@ class EpisodeOfFirsts(NamedTuple):
 
 
 @compiled(in_place=True)
-def _every_visit(memory: StateMemory, t: Transition, rng: np.random.Generator) -> int:
+def _every_visit(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, V(s_t) <- V(s_t) + alpha [G_t - V(s_t)] for each of its steps t."""
     buffer = memory.scratch.buffer
     s, now, over = locate(memory, t.state), buffer.length[0], t.terminated or t.truncated
-    record_state(memory, t.state, now)
+    record(memory, t.state, now)
     buffer.reward[now] = t.reward
     buffer.length[0] = now + 1
     if over:
-        future = 0.0 if t.terminated else state_value(memory, locate_next(memory, t.next_state))
+        future = 0.0 if t.terminated else value(memory, locate_next(memory, t.next_state), STATE)
         fill_returns(buffer, memory.gamma, future)
         for time in range(buffer.length[0]):
             learn_recorded(memory, time, buffer.extra[time])
@@ -71,19 +73,19 @@ def _every_visit(memory: StateMemory, t: Transition, rng: np.random.Generator) -
 
 
 @compiled(in_place=True)
-def _first_visit(memory: StateValues, t: Transition, rng: np.random.Generator) -> int:
+def _first_visit(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, V(s_t) <- V(s_t) + alpha [G_t - V(s_t)] for each t at which s_t was new."""
     buffer, first = memory.scratch.buffer, memory.scratch.first
     append_step(buffer, t.state, t.action, t.reward, 0.0)
     over = t.terminated or t.truncated
     if over:
-        fill_returns(buffer, memory.gamma, 0.0 if t.terminated else float(memory.value[t.next_state]))
+        fill_returns(buffer, memory.gamma, 0.0 if t.terminated else float(memory.q[t.next_state, STATE]))
         for time in range(buffer.length[0] - 1, -1, -1):
             first[buffer.state[time]] = time  # backwards, so that the first visit is written last
         for time in range(buffer.length[0]):
             if first[buffer.state[time]] == time:
                 learn_return(memory, buffer.state[time], buffer.extra[time])
-    count_state(memory, t.state, over)
+    count(memory, t.state, STATE, over)
     return go_on(memory, t.next_state, over, rng)
 
 

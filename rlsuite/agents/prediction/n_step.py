@@ -11,16 +11,21 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.control.n_step_buffer import NStepBuffer, first_to_learn, last_to_learn, new_n_step_buffer
 from rlsuite.agents.exploration import NO_ACTION
-from rlsuite.agents.memory import NOWHERE, Observation, end_step, locate, locate_next
-from rlsuite.agents.prediction.returns import Returns
-from rlsuite.agents.state_memory import (
-    StateMemory,
-    begin_predicting,
+from rlsuite.agents.memory import (
+    NOWHERE,
+    STATE,
+    Memory,
+    Observation,
+    begin_following,
+    end_step,
     learn_stored,
+    locate,
+    locate_next,
     next_action,
-    state_value,
-    store_state,
+    store,
+    value,
 )
+from rlsuite.agents.prediction.returns import Returns
 from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.core.checks import fits_in_memory, whole_number
 from rlsuite.core.compilation import compiled
@@ -35,14 +40,14 @@ class Waiting(NamedTuple):
 
 
 @compiled(in_place=True)
-def _begin(memory: StateMemory, state: Observation, rng: np.random.Generator) -> int:
+def _begin(memory: Memory, state: Observation, rng: np.random.Generator) -> int:
     """Empty the buffer, and draw the first action of an episode."""
     memory.scratch.buffer.length[0] = 0
-    return begin_predicting(memory, state, rng)
+    return begin_following(memory, state, rng)
 
 
 @compiled(in_place=True)
-def _step(memory: StateMemory, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """V(s_t) <- V(s_t) + alpha [r_t+1 + gamma r_t+2 + ... + gamma^n V(s_t+n) - V(s_t)], n steps later.
 
     When the episode is over, the states of the last n steps learn from what they have got, in the order of time. The
@@ -53,9 +58,9 @@ def _step(memory: StateMemory, t: Transition, rng: np.random.Generator) -> int:
     s, next_s, total = locate(memory, t.state), NOWHERE, 0.0
     if not t.terminated:
         next_s = locate_next(memory, t.next_state)
-        total = state_value(memory, next_s)
+        total = value(memory, next_s, STATE)
     now = buffer.length[0]
-    store_state(memory, s, now % buffer.n)
+    store(memory, s, now % buffer.n)
     buffer.reward[now % buffer.n] = t.reward
     buffer.length[0] = now + 1
     first, last = first_to_learn(buffer, now), last_to_learn(buffer, now, over)

@@ -1,10 +1,11 @@
 """The policies of predictors: probabilities of actions, the policy that is followed, and importance sampling ratios.
 
-A policy is a table of probabilities. It has one row if it is the same whatever is observed, a row for each id, or no
-row: then all legal actions are equally likely.
+A table of values keeps a row of the policy for each state: running sums of the probabilities. With features it is a
+table of probabilities. It has one row if it is the same whatever is observed, a row for each id, or no row: then all
+legal actions are equally likely.
 """
 
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,59 @@ from rlsuite.agents.exploration import MaskedMemory, is_legal
 from rlsuite.core.compilation import compiled
 from rlsuite.errors import ParameterError
 from rlsuite.models.validation import ROW_SUM_TOLERANCE
+
+
+class FollowingMemory(MaskedMemory, Protocol):
+    """A memory with the policy that is followed."""
+
+    @property
+    def behaviour(self) -> NDArray[np.float64]:
+        """The policy that is followed, shape (n_policy_rows, n_actions)."""
+        ...
+
+
+class ComparingMemory(FollowingMemory, Protocol):
+    """A memory with the policy that is evaluated as well."""
+
+    @property
+    def target(self) -> NDArray[np.float64]:
+        """The policy that is evaluated, shape (n_policy_rows, n_actions); (0, 0) if it is the same."""
+        ...
+
+
+@compiled(in_place=True)
+def _follow_mask(memory: FollowingMemory, state: int, forbidden: int, rng: np.random.Generator) -> int:
+    """Draw an action of the policy that is legal now; if the policy takes none of these, the forbidden one."""
+    total = before = 0.0
+    for action in range(memory.behaviour.shape[1]):
+        if is_legal(memory, state, action):
+            total += memory.behaviour[state, action] - before
+        before = memory.behaviour[state, action]
+    u = rng.random() * total
+    choice = forbidden
+    reached = before = 0.0
+    for action in range(memory.behaviour.shape[1]):
+        probability = memory.behaviour[state, action] - before
+        before = memory.behaviour[state, action]
+        if probability > 0.0 and is_legal(memory, state, action):
+            choice = action
+            reached += probability
+            if u < reached:
+                break
+    return choice
+
+
+@compiled(in_place=True)
+def follow(memory: FollowingMemory, state: int, rng: np.random.Generator) -> int:
+    """Draw an action of the policy; where a mask forbids it, draw again among those that the mask allows."""
+    last = memory.behaviour.shape[1] - 1
+    u = rng.random() * memory.behaviour[state, last]
+    choice = last
+    for action in range(last):
+        if u < memory.behaviour[state, action]:
+            choice = action
+            break
+    return choice if is_legal(memory, state, choice) else _follow_mask(memory, state, choice, rng)
 
 
 @compiled(in_place=True)
@@ -29,7 +83,7 @@ def probability(
 
 
 @compiled(in_place=True)
-def follow_policy(memory: Any, observation: NDArray[np.float64], row: int, rng: np.random.Generator) -> int:
+def follow_policy(memory: FollowingMemory, observation: NDArray[np.float64], row: int, rng: np.random.Generator) -> int:
     """Draw an action of the policy that is followed."""
     n_actions = memory.legal.shape[1]
     total = 0.0
@@ -45,7 +99,7 @@ def follow_policy(memory: Any, observation: NDArray[np.float64], row: int, rng: 
 
 
 @compiled(in_place=True)
-def ratio_of_policies(memory: Any, observation: NDArray[np.float64], row: int, action: int) -> float:
+def ratio_of_policies(memory: ComparingMemory, observation: NDArray[np.float64], row: int, action: int) -> float:
     """Return rho = pi(a | s) / b(a | s): how much likelier the policy to evaluate takes the action that was taken.
 
     It is 1 where the policy that is followed is the one that is evaluated (S&B2 eq. 11.1).

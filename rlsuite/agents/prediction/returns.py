@@ -10,8 +10,8 @@ import numpy as np
 
 from rlsuite.agents.episode_buffer import EPISODE_TOO_LONG, EpisodeBuffer, VectorEpisodeBuffer, clear, has_capacity
 from rlsuite.agents.exploration import NO_ACTION
-from rlsuite.agents.memory import Observation
-from rlsuite.agents.state_memory import StateMemory, StateValues, begin_predicting, follow
+from rlsuite.agents.memory import Memory, Observation, begin_following
+from rlsuite.agents.prediction.policies import follow
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Count
 
@@ -29,10 +29,10 @@ class Episode(NamedTuple):
 
 
 @compiled(in_place=True)
-def begin_buffer(memory: StateMemory, state: Observation, rng: np.random.Generator) -> int:
+def begin_buffer(memory: Memory, state: Observation, rng: np.random.Generator) -> int:
     """Discard the steps of the last episode, and draw the first action of this one."""
     clear(memory.scratch.buffer)
-    return begin_predicting(memory, state, rng)
+    return begin_following(memory, state, rng)
 
 
 @compiled(in_place=True)
@@ -45,7 +45,7 @@ def fill_returns(buffer: Any, gamma: float, future: float) -> None:
 
 
 @compiled(in_place=True)
-def go_on(memory: StateValues, next_state: int, over: bool, rng: np.random.Generator) -> int:
+def go_on(memory: Memory, next_state: int, over: bool, rng: np.random.Generator) -> int:
     """Draw the next action, if there is one and the buffer can store its step."""
     if over:
         return NO_ACTION

@@ -6,22 +6,33 @@ from typing import ClassVar
 import numpy as np
 
 from rlsuite.agents.exploration import NO_ACTION
-from rlsuite.agents.memory import NOWHERE, end_step, locate, locate_next
-from rlsuite.agents.state_memory import StateMemory, next_action, ratio, state_step_size, state_value, update_state
+from rlsuite.agents.memory import (
+    NOWHERE,
+    STATE,
+    Memory,
+    end_step,
+    locate,
+    locate_next,
+    next_action,
+    ratio,
+    step_size,
+    update,
+    value,
+)
 from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition
 
 
 @compiled(in_place=True)
-def _step(memory: StateMemory, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """V(s) <- V(s) + alpha rho [r + gamma V(s') - V(s)]; the value of an end is 0."""
     s, next_s, target = locate(memory, t.state), NOWHERE, t.reward
     if not t.terminated:
         next_s = locate_next(memory, t.next_state)
-        target = t.reward + memory.gamma * state_value(memory, next_s)
-    error = ratio(memory, t.state, s, t.action) * (target - state_value(memory, s))
-    update_state(memory, s, state_step_size(memory, s) * error)
+        target = t.reward + memory.gamma * value(memory, next_s, STATE)
+    error = ratio(memory, t.state, s, t.action) * (target - value(memory, s, STATE))
+    update(memory, s, STATE, step_size(memory, s, STATE) * error)
     end_step(memory, s, t.action, t.terminated or t.truncated)
     return NO_ACTION if t.terminated or t.truncated else next_action(memory, t.next_state, next_s, rng)
 

@@ -10,16 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import NO_ACTION
-from rlsuite.agents.memory import NOWHERE, Observation, end_step, locate, locate_first, locate_next, update_and_decay
-from rlsuite.agents.state_memory import (
-    StateMemory,
-    begin_predicting,
+from rlsuite.agents.memory import (
+    NOWHERE,
+    STATE,
+    Memory,
+    Observation,
+    begin_following,
+    end_step,
+    locate,
+    locate_first,
+    locate_next,
     next_action,
     ratio,
-    state_step_size,
-    state_value,
-    update_state,
-    visit_state,
+    step_size,
+    update,
+    update_and_decay,
+    value,
+    visit,
 )
 from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.agents.traces import TRACE_UPDATES, Traces, TraceUpdate, check_kind, dutch, new_traces, reset_traces
@@ -45,14 +52,14 @@ class TrueOnline(NamedTuple):
 
 
 @compiled(in_place=True)
-def begin_with_traces(memory: StateMemory, state: Observation, rng: np.random.Generator) -> int:
+def begin_with_traces(memory: Memory, state: Observation, rng: np.random.Generator) -> int:
     """Reset all traces, and draw the first action of an episode."""
     reset_traces(memory.scratch.traces)
-    return begin_predicting(memory, state, rng)
+    return begin_following(memory, state, rng)
 
 
 @compiled(in_place=True)
-def _step(memory: StateMemory, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """E <- rho (gamma lambda E + alpha x(s)), then V <- V + [r + gamma V(s') - V(s)] E, where x(s) = 1(s) for a table.
 
     The traces fade as soon as the next action is known, and with it the next rho.
@@ -61,9 +68,9 @@ def _step(memory: StateMemory, t: Transition, rng: np.random.Generator) -> int:
     s, next_s, target = locate(memory, t.state), NOWHERE, t.reward
     if not t.terminated:
         next_s = locate_next(memory, t.next_state)
-        target = t.reward + memory.gamma * state_value(memory, next_s)
-    error = target - state_value(memory, s)
-    visit_state(memory, s, kind, state_step_size(memory, s) * ratio(memory, t.state, s, t.action))
+        target = t.reward + memory.gamma * value(memory, next_s, STATE)
+    error = target - value(memory, s, STATE)
+    visit(memory, s, STATE, kind, step_size(memory, s, STATE) * ratio(memory, t.state, s, t.action))
     chosen, decay = NO_ACTION, memory.gamma * lambda_
     if not (t.terminated or t.truncated):
         chosen = next_action(memory, t.next_state, next_s, rng)
@@ -74,19 +81,19 @@ def _step(memory: StateMemory, t: Transition, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _begin_true_online(memory: StateMemory, state: Observation, rng: np.random.Generator) -> int:
+def _begin_true_online(memory: Memory, state: Observation, rng: np.random.Generator) -> int:
     """Reset all traces, draw the first action of an episode, and set V_old to the value of its first state.
 
     Anything else would cancel in the first step, but for rounding.
     """
     reset_traces(memory.scratch.traces)
     s = locate_first(memory, state)
-    memory.scratch.expected[0] = state_value(memory, s)
+    memory.scratch.expected[0] = value(memory, s, STATE)
     return next_action(memory, state, s, rng)
 
 
 @compiled(in_place=True)
-def _true_online(memory: StateMemory, t: Transition, rng: np.random.Generator) -> int:
+def _true_online(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """V <- V + [delta + V(s) - V_old(s)] e, then V <- V - alpha [V(s) - V_old(s)] x(s), where x(s) = 1(s) for a table.
 
     delta = r + gamma V(s') - V(s), and V_old(s) is the value of s a step ago, before that step was learned from.
@@ -95,13 +102,13 @@ def _true_online(memory: StateMemory, t: Transition, rng: np.random.Generator) -
     s, next_s, next_value = locate(memory, t.state), NOWHERE, 0.0
     if not t.terminated:
         next_s = locate_next(memory, t.next_state)
-        next_value = state_value(memory, next_s)
-    alpha, present = state_step_size(memory, s), state_value(memory, s)
+        next_value = value(memory, next_s, STATE)
+    alpha, present = step_size(memory, s, STATE), value(memory, s, STATE)
     error = t.reward + memory.gamma * next_value - present
     change = present - expected[0]
-    visit_state(memory, s, dutch, alpha)
+    visit(memory, s, STATE, dutch, alpha)
     update_and_decay(memory, traces, error + change, memory.gamma * lambda_)
-    update_state(memory, s, -(alpha * change))
+    update(memory, s, STATE, -(alpha * change))
     expected[0] = next_value
     end_step(memory, s, t.action, t.terminated or t.truncated)
     return NO_ACTION if t.terminated or t.truncated else next_action(memory, t.next_state, next_s, rng)

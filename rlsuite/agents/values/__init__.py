@@ -1,10 +1,10 @@
 """What a rule learns its values in: a table, or weights of features. Nothing else asks which of them it is.
 
 =============================== ============ ==================================================
-``values=``                     file         the memory, and what it answers to a rule
+``values=``                     file         what it answers to a rule
 =============================== ============ ==================================================
-``Table(initial=0.0)``          `table`      `rlsuite.agents.memory`, `.state_memory`
-``Linear(features, initial)``   `linear`     `rlsuite.agents.feature_memory`
+``Table(initial=0.0)``          `table`      `TABLE` of `rlsuite.agents.memory`
+``Linear(features, initial)``   `linear`     `FEATURES` of `rlsuite.agents.values.features`
 =============================== ============ ==================================================
 
 ``Sarsa(features=TileCoding())`` is short for ``Sarsa(values=Linear(TileCoding()))``, and ``Sarsa(initial_value=1.0)``

@@ -6,7 +6,7 @@ The feature maps and scikit-learn are imported when features are given.
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,13 +14,19 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite import errors
 from rlsuite.agents.episode_buffer import VectorEpisodeBuffer, new_vector_buffer
 from rlsuite.agents.exploration import Exploration
-from rlsuite.agents.feature_memory import ActiveFeatures, LinearMemory, LinearValues, by_fresh_values, evaluate_rows
+from rlsuite.agents.memory import Memory
 from rlsuite.agents.prediction.policies import check_size, policy_table
 from rlsuite.agents.schedules import VISITS, Rate
-from rlsuite.agents.state_memory import STATE
 from rlsuite.agents.storage import whole
-from rlsuite.agents.values.representation import Representation
-from rlsuite.core.aliases import Env, Observation, Own
+from rlsuite.agents.values.features import (
+    FEATURES,
+    FEATURES_ON_DEMAND,
+    by_fresh_values,
+    evaluate_rows,
+    new_active_features,
+)
+from rlsuite.agents.values.representation import Greedy, Representation
+from rlsuite.core.aliases import Env, Observation
 from rlsuite.core.checks import legal_actions
 from rlsuite.core.declared import check_array
 from rlsuite.core.described import Plain
@@ -33,14 +39,6 @@ from rlsuite.training.evaluation import Policy
 if TYPE_CHECKING:  # the feature maps need scikit-learn
     from rlsuite.features.estimators import Transformer
     from rlsuite.features.feature_map import FeatureMap
-
-
-def new_active_features(most_active: int) -> ActiveFeatures:
-    """Make empty lists for the features of two observations."""
-    rows = (2, most_active)
-    return ActiveFeatures(
-        np.zeros(rows, dtype=np.int64), np.zeros(rows), np.zeros(2, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    )
 
 
 def check_unit(name: str, rate: Rate) -> None:
@@ -59,7 +57,7 @@ class Linear(Representation):
         One of rlsuite's feature maps, such as `TileCoding`, or whatever has scikit-learn's `fit` and `transform`,
         fitted. It is copied. By default `OneHot` for ids, and `Identity` for all other observations.
     initial : float or array_like (n_features,)
-        What every weight, or each of them, is before anything is learned; an array only for state values.
+        What every weight, or those of each feature, are before anything is learned.
 
     Raises
     ------
@@ -143,53 +141,55 @@ class Linear(Representation):
         """How many features there are."""
         return self.fitted.n_features_out_
 
-    def of_actions(self, common: dict[str, Any]) -> LinearMemory:
-        """Make the weights of the features to which `bind` has fitted."""
-        n_actions = common["legal"].shape[1]
-        made = LinearMemory(
-            weights=np.full((self.fitted.n_features_out_, n_actions), self.initial),
-            features=self.fitted.rule,
-            active=new_active_features(self.most_active),
+    def of_actions(self, memory: Memory) -> Memory:
+        """Add weights of the features to which `bind` has fitted, and the values in two rows."""
+        n_actions = memory.legal.shape[1]
+        return memory._replace(
+            **self._initial(n_actions),
             q=np.zeros((2, n_actions)),
             stale=np.zeros(2, dtype=np.int64),
-            visits=np.zeros((2, n_actions), dtype=np.int64),
-            **common,
+            exploration=by_fresh_values(memory.exploration),
+            operations=FEATURES,
         )
-        return made._replace(exploration=by_fresh_values(made.exploration))
 
-    def of_states(
-        self, followed: "ArrayLike | None", evaluated: NDArray[np.float64] | None, common: Plain
-    ) -> LinearValues:
-        """Make the same for state values, and the tables of the policies.
+    def of_states(self, memory: Memory, followed: "ArrayLike | None", evaluated: NDArray[np.float64] | None) -> Memory:
+        """Add weights of state values, and the tables of the policies.
 
         Raises
         ------
         ParameterError
             If a policy or the initial weights do not fit the environment.
         """
-        n_actions, n_features = common["legal"].shape[1], self.fitted.n_features_out_
+        n_actions = memory.legal.shape[1]
         policy = policy_table("policy_to_follow", followed)
         check_size("policy_to_follow", policy, n_actions, len(self.legal_ids))
         check_size("policy_to_evaluate", evaluated, n_actions, len(self.legal_ids))
-        given = np.asarray(self.initial, dtype=np.float64)
-        if given.ndim == 1 and given.size != n_features:
-            raise errors.ParameterError(f"initial_weight has {given.size} numbers, but there are {n_features} features")
-        weights = np.zeros((n_features, 1))
-        weights[:, STATE] = given
-        return LinearValues(
-            weights=weights,
-            features=self.fitted.rule,
-            active=new_active_features(self.most_active),
+        return memory._replace(
+            **self._initial(n_columns=1),
             behaviour=np.zeros((0, n_actions)) if policy is None else policy,
             target=np.zeros((0, 0)) if evaluated is None else evaluated,
-            **common,
+            operations=FEATURES_ON_DEMAND,
         )
+
+    def _initial(self, n_columns: int) -> Plain:
+        """The fields of a memory that are the same for values of actions and of states."""
+        n_features, given = self.fitted.n_features_out_, np.asarray(self.initial)
+        if given.ndim == 1 and given.size != n_features:
+            raise errors.ParameterError(f"initial_weight has {given.size} numbers, but there are {n_features} features")
+        weights = np.empty((n_features, n_columns))
+        weights.T[:] = given
+        return {
+            "weights": weights,
+            "features": self.fitted.rule,
+            "active": new_active_features(self.most_active),
+            "visits": np.zeros((2, n_columns), dtype=np.int64),
+        }
 
     def new_buffer(self, longest: int) -> VectorEpisodeBuffer:
         """Make an empty buffer of vectors."""
         return new_vector_buffer(longest, self.fitted.n_features_in_)
 
-    def check_memory(self, memory: Own) -> None:
+    def check_memory(self, memory: Memory) -> None:
         """Raise UnsuitableEnvironment if there are weights of another number of features."""
         if len(memory.weights) != self.fitted.n_features_out_:
             raise errors.UnsuitableEnvironment(
@@ -199,7 +199,7 @@ class Linear(Representation):
 
     # --------------------------------------------------------------------------------------------- what was learned
 
-    def legal(self, memory: Own) -> NDArray[np.bool_]:
+    def legal(self, memory: Memory) -> NDArray[np.bool_]:
         """The actions that exist, shape (n_ids, n_actions); (0, n_actions) where observations are not ids."""
         return self.legal_ids
 
@@ -218,13 +218,13 @@ class Linear(Representation):
         return np.arange(float(len(self.legal_ids)))[:, None]
 
     def q(
-        self, memory: Own, observations: "ArrayLike | None", rows_of: Callable[[object], list[int]]
+        self, memory: Memory, observations: "ArrayLike | None", rows_of: Callable[[object], list[int]]
     ) -> NDArray[np.float64]:
         """Values by the weights, shape (n, n_columns), of observations (n, d); by default of all ids."""
         return self.linear_in(memory.weights, memory, observations)
 
     def linear_in(
-        self, weights: NDArray[np.float64], memory: Own, observations: "ArrayLike | None"
+        self, weights: NDArray[np.float64], memory: Memory, observations: "ArrayLike | None"
     ) -> NDArray[np.float64]:
         """Values by weights (n_features, n_columns), shape (n, n_columns).
 
@@ -244,14 +244,14 @@ class Linear(Representation):
         return values
 
     def at(
-        self, memory: Own, observation: Observation, row_of: Callable[[Observation], int]
+        self, memory: Memory, observation: Observation, row_of: Callable[[Observation], int]
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Values of an observation, and which actions are legal there."""
         vector = self.encoding.numbers_of(observation)
         q = self.linear_in(memory.weights, memory, vector[None])[0]
         return q, self.legal_ids[int(vector[0])] if self.legal_ids.size else np.ones(len(q), dtype=np.bool_)
 
-    def greedy_policy(self, memory: Own, greedy: Callable[[NDArray[np.float64], Any], NDArray[np.float64]]) -> Policy:
+    def greedy_policy(self, memory: Memory, greedy: Greedy) -> Policy:
         """The greedy policy by a copy of the weights, as a function of a vector and a mask."""
         weights, capacity = memory.weights.copy(), self.most_active
         indices, values = np.zeros(capacity, dtype=np.int64), np.zeros(capacity)
@@ -263,7 +263,7 @@ class Linear(Representation):
 
         return policy
 
-    def followed_policy(self, memory: Own) -> Policy:
+    def followed_policy(self, memory: Memory) -> Policy:
         """The policy that is followed, as a function of a vector and a mask."""
 
         def policy(vector: NDArray[np.float64], action_mask: "ArrayLike | None") -> NDArray[np.float64]:
@@ -277,14 +277,14 @@ class Linear(Representation):
 
         return policy
 
-    def followed(self, memory: Own) -> NDArray[np.float64]:
+    def followed(self, memory: Memory) -> NDArray[np.float64]:
         """The same of all ids: probabilities, shape (n_ids, n_actions)."""
         policy = cast(Callable[..., NDArray[np.float64]], self.followed_policy(memory))
         return np.array([policy(vector, legal) for vector, legal in zip(self.all_ids(), self.legal_ids, strict=True)])
 
     def followed_at(
         self,
-        memory: Own,
+        memory: Memory,
         observation: Observation,
         row_of: Callable[[Observation], int],
         action_mask: "ArrayLike | None",

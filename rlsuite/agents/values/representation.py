@@ -3,19 +3,24 @@
 import copy
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rlsuite.agents.episode_buffer import EpisodeBuffer, VectorEpisodeBuffer
 from rlsuite.agents.exploration import Exploration
+from rlsuite.agents.memory import Memory
 from rlsuite.agents.schedules import Rate
-from rlsuite.core.aliases import Env, Observation, Own
+from rlsuite.core.aliases import Env, Observation
 from rlsuite.core.described import Described, Plain
 from rlsuite.core.npz import Npz
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.models.aliases import AnyArray
 from rlsuite.training.evaluation import Policy
+
+Greedy: TypeAlias = Callable[[NDArray[np.float64], "ArrayLike | None"], NDArray[np.float64]]
+"""From action values and masks, both (n, n_actions), to a policy of that shape."""
 
 
 class Representation(Described):
@@ -66,54 +71,54 @@ class Representation(Described):
         """How many numbers there are for each action: states, or features."""
 
     @abstractmethod
-    def of_actions(self, common: dict[str, Any]) -> Own:
-        """Make a memory of action values, of the initial ones and what all memories have in common."""
+    def of_actions(self, memory: Memory) -> Memory:
+        """Add the initial values of actions to a memory that has none yet."""
 
     @abstractmethod
-    def of_states(self, followed: "ArrayLike | None", evaluated: NDArray[np.float64] | None, common: Plain) -> Own:
-        """Make a memory of state values of a policy to evaluate, None for the policy to follow, and the same."""
+    def of_states(self, memory: Memory, followed: "ArrayLike | None", evaluated: NDArray[np.float64] | None) -> Memory:
+        """Add the initial values of states, and the policies: `evaluated` is None where it is the one followed."""
 
     @abstractmethod
-    def new_buffer(self, longest: int) -> Any:
+    def new_buffer(self, longest: int) -> EpisodeBuffer | VectorEpisodeBuffer:
         """Make an empty buffer for the steps of an episode."""
 
-    def check_memory(self, memory: Own) -> None:
+    def check_memory(self, memory: Memory) -> None:
         """Raise UnsuitableEnvironment if what was learned is of another size than the environment needs."""
 
     # --------------------------------------------------------------------------------------------- what was learned
 
     @abstractmethod
-    def legal(self, memory: Own) -> NDArray[np.bool_]:
+    def legal(self, memory: Memory) -> NDArray[np.bool_]:
         """The actions that exist, shape (n_ids, n_actions)."""
 
     @abstractmethod
     def q(
-        self, memory: Own, observations: "ArrayLike | None", rows_of: Callable[[object], list[int]]
+        self, memory: Memory, observations: "ArrayLike | None", rows_of: Callable[[object], list[int]]
     ) -> NDArray[np.float64]:
         """Learned values, shape (n, n_columns), of observations; by default of all ids. A state value is one column."""
 
     @abstractmethod
     def at(
-        self, memory: Own, observation: Observation, row_of: Callable[[Observation], int]
+        self, memory: Memory, observation: Observation, row_of: Callable[[Observation], int]
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Values (n_actions,) of an observation, and which actions are legal there (n_actions,)."""
 
     @abstractmethod
-    def greedy_policy(self, memory: Own, greedy: Callable[[NDArray[np.float64], Any], NDArray[np.float64]]) -> Policy:
+    def greedy_policy(self, memory: Memory, greedy: Greedy) -> Policy:
         """Freeze the greedy policy, which a function of values (n, n_actions) and masks returns."""
 
     @abstractmethod
-    def followed_policy(self, memory: Own) -> Policy:
+    def followed_policy(self, memory: Memory) -> Policy:
         """The policy that a memory of state values follows, in the form that evaluations use."""
 
     @abstractmethod
-    def followed(self, memory: Own) -> NDArray[np.float64]:
+    def followed(self, memory: Memory) -> NDArray[np.float64]:
         """The same of all ids: probabilities, shape (n_ids, n_actions)."""
 
     @abstractmethod
     def followed_at(
         self,
-        memory: Own,
+        memory: Memory,
         observation: Observation,
         row_of: Callable[[Observation], int],
         action_mask: "ArrayLike | None",

@@ -2,20 +2,18 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.agents.episode_buffer import EpisodeBuffer, new_episode_buffer
-from rlsuite.agents.memory import ActionValues
-from rlsuite.agents.state_memory import StateValues
+from rlsuite.agents.memory import STATE_TABLE, Memory
 from rlsuite.agents.values.linear import Linear
-from rlsuite.agents.values.representation import Representation
-from rlsuite.core.aliases import Observation, Own
+from rlsuite.agents.values.representation import Greedy, Representation
+from rlsuite.core.aliases import Observation
 from rlsuite.core.checks import finite_number, legal_actions
-from rlsuite.core.described import Plain
 from rlsuite.models.policies import check_policy_form, policy_weights
 from rlsuite.training.evaluation import Policy
 
@@ -64,64 +62,61 @@ class Table(Representation):
         """How many states there are."""
         return n_rows
 
-    def of_actions(self, common: dict[str, Any]) -> ActionValues:
-        """Make a table of initial values."""
-        shape = common["legal"].shape
-        return ActionValues(q=np.full(shape, self.initial), visits=np.zeros(shape, dtype=np.int64), **common)
+    def of_actions(self, memory: Memory) -> Memory:
+        """Add a table of initial values."""
+        shape = memory.legal.shape
+        return memory._replace(q=np.full(shape, self.initial), visits=np.zeros(shape, dtype=np.int64))
 
-    def of_states(
-        self, followed: "ArrayLike | None", evaluated: NDArray[np.float64] | None, common: Plain
-    ) -> StateValues:
-        """Make a table of initial values, and the table of the policy.
+    def of_states(self, memory: Memory, followed: "ArrayLike | None", evaluated: NDArray[np.float64] | None) -> Memory:
+        """Add a column of initial values, and the table of the policy.
 
         Raises
         ------
         ParameterError
             If the policy does not fit the environment.
         """
-        legal: NDArray[np.bool_] = common["legal"]
+        legal = memory.legal
         if followed is None:
             weights = legal / np.maximum(legal.sum(axis=1, keepdims=True), 1)
         else:
             weights = policy_weights(legal, followed)
-        return StateValues(
-            value=np.where(legal.any(axis=1), self.initial, 0.0),
-            visits=np.zeros(len(legal), dtype=np.int64),
+        return memory._replace(
+            q=np.where(legal.any(axis=1, keepdims=True), self.initial, 0.0),
+            visits=np.zeros((len(legal), 1), dtype=np.int64),
             behaviour=np.cumsum(weights, axis=1),
-            **common,
+            operations=STATE_TABLE,
         )
 
     def new_buffer(self, longest: int) -> EpisodeBuffer:
         """Make an empty buffer of ids."""
         return new_episode_buffer(longest)
 
-    def legal(self, memory: Own) -> NDArray[np.bool_]:
+    def legal(self, memory: Memory) -> NDArray[np.bool_]:
         """The actions that exist, shape (n_states, n_actions)."""
         return memory.legal
 
     def q(
-        self, memory: Own, observations: "ArrayLike | None", rows_of: Callable[[object], list[int]]
+        self, memory: Memory, observations: "ArrayLike | None", rows_of: Callable[[object], list[int]]
     ) -> NDArray[np.float64]:
         """Learned values, shape (n, n_columns), of ids (n,); by default of all."""
-        known: NDArray[np.float64] = memory.value[:, None] if isinstance(memory, StateValues) else memory.q
-        return known if observations is None else known[rows_of(observations)]
+        return memory.q if observations is None else memory.q[rows_of(observations)]
 
     def at(
-        self, memory: Own, observation: Observation, row_of: Callable[[Observation], int]
+        self, memory: Memory, observation: Observation, row_of: Callable[[Observation], int]
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Values of an observation, and which actions are legal there."""
         row = row_of(observation)
         return memory.q[row], memory.legal[row]
 
-    def greedy_policy(self, memory: Own, greedy: Callable[[NDArray[np.float64], Any], NDArray[np.float64]]) -> Policy:
+    def greedy_policy(self, memory: Memory, greedy: Greedy) -> Policy:
         """The greedy policy of all ids."""
         return greedy(memory.q, memory.legal)
 
-    def followed_policy(self, memory: Own) -> Policy:
+    def followed_policy(self, memory: Memory) -> Policy:
         """The policy that is followed, of all ids."""
         return self.followed(memory)
 
-    def followed(self, memory: Own) -> NDArray[np.float64]:
+    def followed(self, memory: Memory) -> NDArray[np.float64]:
         """The policy that is followed, shape (n_states, n_actions): probabilities, 0 at ends."""
         weights: NDArray[np.float64] = np.diff(memory.behaviour, axis=1, prepend=0.0)
         masked = weights * memory.legal
@@ -133,7 +128,7 @@ class Table(Representation):
 
     def followed_at(
         self,
-        memory: Own,
+        memory: Memory,
         observation: Observation,
         row_of: Callable[[Observation], int],
         action_mask: "ArrayLike | None",

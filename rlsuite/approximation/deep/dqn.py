@@ -10,7 +10,7 @@ import numpy as np
 
 from rlsuite import errors
 from rlsuite.agents.exploration import EpsilonGreedy, Exploration
-from rlsuite.agents.memory import ActionValues
+from rlsuite.agents.memory import Memory
 from rlsuite.agents.schedules import UNUSED, VISITS, Linear, Schedule, as_schedule
 from rlsuite.agents.storage import EPISODE
 from rlsuite.approximation.deep.inputs import CHANNELS, Inputs
@@ -340,7 +340,7 @@ class DQN(NetworkAgent):
                 f"this DQN has learned on {self._learner.inputs} with {self._learner.n_actions} actions; the "
                 f"environment has {inputs} with {n_actions}. Use a new agent for it"
             )
-        memory = ActionValues(
+        memory = Memory(
             q=np.zeros((1, n_actions)),
             visits=np.zeros((1, n_actions), dtype=np.int64),
             legal=np.ones((1, n_actions), dtype=np.bool_),

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from rlsuite import errors
 from rlsuite.agents.exploration import choices
-from rlsuite.agents.memory import ActionValues
+from rlsuite.agents.memory import Memory
 from rlsuite.agents.schedules import EPISODES, STEPS, Rate
 from rlsuite.approximation.batch.rollout import returns_of
 from rlsuite.approximation.deep.n_step import Window
@@ -74,7 +74,7 @@ class DeepRun:
         The environment, as often as it is stepped side by side.
     learner : QLearner
         What learns.
-    memory : ActionValues
+    memory : Memory
         Room for the action values of one observation, and how an action is chosen by them.
     pace : Pace
         How the learner is taught.
@@ -88,7 +88,7 @@ class DeepRun:
         self,
         envs: Sequence[Env],
         learner: QLearner,
-        memory: ActionValues,
+        memory: Memory,
         pace: Pace,
         seed: int,
         seeds: tuple[np.random.SeedSequence, np.random.SeedSequence, np.random.SeedSequence],

@@ -5,23 +5,23 @@ weights each update by how often the evaluated policy would come there, from all
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import NO_ACTION
-from rlsuite.agents.feature_memory import (
+from rlsuite.agents.memory import STATE, Memory
+from rlsuite.agents.prediction.policies import follow_policy, ratio_of_policies
+from rlsuite.agents.prediction.td_lambda import begin_with_traces
+from rlsuite.agents.traces import Traces, accumulating, new_traces, update_eligible
+from rlsuite.agents.values.features import (
     compute_features,
     count_and_advance,
     linear_step_size,
     value_of,
     visit_features,
 )
-from rlsuite.agents.prediction.policies import follow_policy, ratio_of_policies
-from rlsuite.agents.prediction.td_lambda import begin_with_traces
-from rlsuite.agents.state_memory import STATE
-from rlsuite.agents.traces import Traces, accumulating, new_traces, update_eligible
 from rlsuite.approximation.linear.linear_agent import OffPolicyPredictor
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled
@@ -37,14 +37,14 @@ class Emphasis(NamedTuple):
 
 
 @compiled(in_place=True)
-def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
+def _begin(memory: Memory, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
     """Forget all traces; F <- 1, and draw the first action of an episode."""
     memory.scratch.follow_on[0] = 1.0
     return begin_with_traces(memory, observation, rng)
 
 
 @compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Let e <- rho (gamma lambda e + alpha M x(s)) and w <- w + delta e, with M = lambda + (1 - lambda) F.
 
     Then F <- 1 + gamma rho F. The traces fade as soon as the next action is known, and with it the next rho.
@@ -65,7 +65,7 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     if not over:
         next_action = follow_policy(memory, t.next_state, 1 - row, rng)
         decay *= ratio_of_policies(memory, t.next_state, 1 - row, next_action)
-    update_eligible(traces, memory.weights.reshape(memory.weights.size), error, decay)
+    update_eligible(traces, memory.weights, error, decay)
     follow_on[0] = 1.0 + memory.gamma * rho * follow_on[0]
     count_and_advance(memory, over)
     return next_action

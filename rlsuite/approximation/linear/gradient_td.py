@@ -7,16 +7,16 @@ expected in s. The two methods use it in two forms of the same gradient.
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import NO_ACTION
-from rlsuite.agents.feature_memory import compute_features, count_and_advance, improve, linear_step_size, value_of
+from rlsuite.agents.memory import STATE, Memory
 from rlsuite.agents.prediction.policies import follow_policy, ratio_of_policies
 from rlsuite.agents.schedules import Rate, Schedule, as_schedule, rate_now
-from rlsuite.agents.state_memory import STATE
+from rlsuite.agents.values.features import compute_features, count_and_advance, improve, linear_step_size, value_of
 from rlsuite.agents.values.linear import check_unit
 from rlsuite.approximation.linear.linear_agent import OffPolicyPredictor
 from rlsuite.core.compilation import compiled
@@ -36,7 +36,7 @@ class SecondRate(NamedTuple):
 
 
 @compiled(in_place=True)
-def expected_error(memory: Any, row: int) -> float:
+def expected_error(memory: Memory, row: int) -> float:
     """Return v . x(s)."""
     active, weights = memory.active, memory.learned.error_weights
     expected = 0.0
@@ -46,7 +46,7 @@ def expected_error(memory: Any, row: int) -> float:
 
 
 @compiled(in_place=True)
-def learn_error(memory: Any, row: int, weighted_surprise: float) -> None:
+def learn_error(memory: Memory, row: int, weighted_surprise: float) -> None:
     """Let v <- v + beta rho [delta - v . x] x, given rho [delta - v . x]."""
     active, weights = memory.active, memory.learned.error_weights
     amount = rate_now(memory.scratch.error_rate, memory.clock, 0) * weighted_surprise
@@ -55,7 +55,9 @@ def learn_error(memory: Any, row: int, weighted_surprise: float) -> None:
 
 
 @compiled(in_place=True)
-def _td_error(memory: Any, row: int, reward: float, next_observation: NDArray[np.float64], terminated: bool) -> float:
+def _td_error(
+    memory: Memory, row: int, reward: float, next_observation: NDArray[np.float64], terminated: bool
+) -> float:
     """Return r + gamma v(s') - v(s), and compute the features of s'."""
     target = reward
     if not terminated:
@@ -65,7 +67,7 @@ def _td_error(memory: Any, row: int, reward: float, next_observation: NDArray[np
 
 
 @compiled(in_place=True)
-def _gtd2(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _gtd2(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Let w <- w + alpha rho (v . x) (x - gamma x'), and v <- v + beta rho [delta - v . x] x."""
     row = memory.active.now[0]
     error = _td_error(memory, row, t.reward, t.next_state, t.terminated)
@@ -80,7 +82,7 @@ def _gtd2(memory: Any, t: Transition, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _tdc(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _tdc(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Let w <- w + alpha rho [delta x - gamma (v . x) x'], and v <- v + beta rho [delta - v . x] x."""
     row = memory.active.now[0]
     error = _td_error(memory, row, t.reward, t.next_state, t.terminated)

@@ -1,22 +1,22 @@
 """Gradient Monte Carlo control: action values that are linear in features, from the returns that followed."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.episode_buffer import EPISODE_TOO_LONG, LONGEST, clear, has_capacity, new_vector_buffer
 from rlsuite.agents.exploration import NO_ACTION, choose
-from rlsuite.agents.feature_memory import (
+from rlsuite.agents.memory import Memory, begin
+from rlsuite.agents.prediction.returns import Episode, fill_returns
+from rlsuite.agents.values.features import (
     compute_features,
     count_and_advance,
     evaluate,
     learn_vector,
     record_vector,
 )
-from rlsuite.agents.memory import begin
-from rlsuite.agents.prediction.returns import Episode, fill_returns
 from rlsuite.approximation.linear.linear_agent import LinearAgent
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
@@ -24,14 +24,14 @@ from rlsuite.training.kernels import Begin, Step, Transition
 
 
 @compiled(in_place=True)
-def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
+def _begin(memory: Memory, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
     """Discard the last episode, and choose the first action of this one."""
     clear(memory.scratch.buffer)
     return begin(memory, observation, rng)
 
 
 @compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """When the episode is over, let w <- w + alpha [G_t - Q(s_t, a_t)] x(s_t, a_t) for each of its steps t."""
     buffer, row = memory.scratch.buffer, memory.active.now[0]
     if not has_capacity(buffer):

@@ -1,15 +1,16 @@
 """Actor-critic with linear features: preferences and values that learn from the same error, with traces."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import NO_ACTION
-from rlsuite.agents.feature_memory import ActiveFeatures, compute_features, count_and_advance
+from rlsuite.agents.memory import ActiveFeatures, Memory
 from rlsuite.agents.schedules import rate_now
 from rlsuite.agents.traces import Traces, add_to_trace, new_traces, reset_traces, update_eligible
+from rlsuite.agents.values.features import compute_features, count_and_advance
 from rlsuite.approximation.policies.softmax_policy import CriticAgent, act_in, value_in
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled
@@ -28,7 +29,7 @@ class PresentTraces(NamedTuple):
 
 
 @compiled(in_place=True)
-def begin_traced(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
+def begin_traced(memory: Memory, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
     """Reset all traces, and draw the first action."""
     reset_traces(memory.scratch.actor)
     reset_traces(memory.scratch.critic)
@@ -38,7 +39,7 @@ def begin_traced(memory: Any, observation: NDArray[np.float64], rng: np.random.G
 
 
 @compiled(in_place=True)
-def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
+def _begin(memory: Memory, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
     """Also set gamma^t to 1."""
     memory.scratch.discount[0] = 1.0
     return begin_traced(memory, observation, rng)
@@ -60,7 +61,7 @@ def visit(
 
 
 @compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Let delta = r + gamma v(s') - v(s), z_w += x(s) and z_theta += gamma^t grad ln pi(a | s).
 
     Then w += alpha_w delta z_w and theta += alpha_theta delta z_theta; z_w fades by gamma lambda_w, z_theta by
@@ -74,8 +75,7 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     error = target - value_in(memory.active, values, row)
     visit(present.critic, present.actor, memory.active, row, t.action, present.pi, present.discount[0])
     amount = rate_now(memory.learning_rate, memory.clock, 0) * error
-    flat = memory.weights.reshape(memory.weights.size)
-    update_eligible(present.actor, flat, amount, memory.gamma * present.actor_lambda)
+    update_eligible(present.actor, memory.weights, amount, memory.gamma * present.actor_lambda)
     amount = rate_now(memory.learned.critic_rate, memory.clock, 0) * error
     update_eligible(present.critic, values, amount, memory.gamma * present.critic_lambda)
     present.discount[0] *= memory.gamma

@@ -10,15 +10,16 @@ So this critic learns u besides the values of states, and the actor follows it: 
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import NO_ACTION
-from rlsuite.agents.feature_memory import ActiveFeatures, compute_features, count_and_advance
+from rlsuite.agents.memory import ActiveFeatures, Memory
 from rlsuite.agents.schedules import Rate, as_schedule, rate_now
 from rlsuite.agents.traces import Traces, new_traces, update_eligible
+from rlsuite.agents.values.features import compute_features, count_and_advance
 from rlsuite.approximation.policies.linear_actor_critic import begin_traced, visit
 from rlsuite.approximation.policies.softmax_policy import CriticAgent, act_in, climb, value_in
 from rlsuite.core.checks import fraction
@@ -58,7 +59,7 @@ def score_product(
 
 
 @compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Let delta = r + gamma v(s') - v(s), z_w += x(s) and z_u += psi = grad ln pi(a | s).
 
     Then w += alpha_w delta z_w and u += alpha_w [delta z_u - (u . psi) psi]; both traces fade by gamma lambda, and
@@ -74,8 +75,7 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
     alpha, decay = rate_now(learned.critic_rate, memory.clock, 0), memory.gamma * present.lambda_
     surplus = alpha * score_product(learned.advantage_weights, memory.active, row, t.action, present.pi)
     climb(learned.advantage_weights, memory.active, row, t.action, present.pi, -surplus)
-    flat = learned.advantage_weights.reshape(learned.advantage_weights.size)
-    update_eligible(present.actor, flat, alpha * error, decay)
+    update_eligible(present.actor, learned.advantage_weights, alpha * error, decay)
     update_eligible(present.critic, learned.value_weights, alpha * error, decay)
     step_size = rate_now(memory.learning_rate, memory.clock, 0)
     for index in range(memory.weights.shape[0]):

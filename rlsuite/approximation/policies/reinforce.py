@@ -7,15 +7,16 @@ expectation as long as it does not depend on the action (S&B2 section 13.4).
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.episode_buffer import EPISODE_TOO_LONG
 from rlsuite.agents.exploration import NO_ACTION
-from rlsuite.agents.feature_memory import compute_features, count_and_advance, evaluate
+from rlsuite.agents.memory import Memory
 from rlsuite.agents.schedules import rate_now
+from rlsuite.agents.values.features import compute_features, count_and_advance, evaluate
 from rlsuite.approximation.policies.softmax_policy import (
     CriticAgent,
     SoftmaxPolicyAgent,
@@ -45,7 +46,7 @@ class Episode(NamedTuple):
 
 
 @compiled(in_place=True)
-def _begin(memory: Any, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
+def _begin(memory: Memory, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
     """Discard the last episode, and draw the first action."""
     memory.scratch.length[0] = 0
     memory.active.now[0] = 0
@@ -77,7 +78,7 @@ def _to_returns(episode: Episode, gamma: float, future: float) -> None:
 
 
 @compiled(in_place=True)
-def _look_back(memory: Any, t: int) -> None:
+def _look_back(memory: Memory, t: int) -> None:
     """Compute a step's features in row 0, and its probabilities by the present weights in ``scratch.pi``."""
     episode = memory.scratch
     compute_features(memory, episode.observation[t], 0)
@@ -86,7 +87,7 @@ def _look_back(memory: Any, t: int) -> None:
 
 
 @compiled(in_place=True)
-def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Remember; after an episode let theta <- theta + alpha gamma^t G_t grad ln pi(A_t | S_t), for t = 0, 1, ..."""
     row, episode, active = memory.active.now[0], memory.scratch, memory.active
     if episode.length[0] == episode.action.size:
@@ -107,7 +108,7 @@ def _step(memory: Any, t: Transition, rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def _step_with_baseline(memory: Any, t: Transition, rng: np.random.Generator) -> int:
+def _step_with_baseline(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Remember; after an episode let w and theta learn from its steps t = 0, 1, ... and from delta = G_t - v(S_t).
 
     w <- w + alpha_w delta x(S_t), and theta <- theta + alpha_theta gamma^t delta grad ln pi(A_t | S_t). On truncation

@@ -20,8 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
 from rlsuite.agents.exploration import NO_ACTION, Exploration, Softmax
-from rlsuite.agents.feature_memory import ActiveFeatures, LinearMemory, evaluate, evaluate_rows
+from rlsuite.agents.memory import ActiveFeatures, Memory
 from rlsuite.agents.schedules import Rate, Schedule, as_schedule
+from rlsuite.agents.values.features import evaluate, evaluate_rows
 from rlsuite.agents.values.linear import check_unit
 from rlsuite.approximation.linear.linear_agent import LinearAgent
 from rlsuite.core.checks import legal_actions
@@ -75,7 +76,7 @@ def draw_from(pi: NDArray[np.float64], rng: np.random.Generator) -> int:
 
 
 @compiled(in_place=True)
-def act_in(memory: Any, row: int, rng: np.random.Generator) -> int:
+def act_in(memory: Memory, row: int, rng: np.random.Generator) -> int:
     """Draw an action for the observation in a row; its pi stays in ``scratch.pi`` until the next is drawn."""
     evaluate(memory, row)
     softmax_into(memory.scratch.pi, memory.q[row], memory.legality, memory.legal, row)
@@ -133,7 +134,7 @@ class SoftmaxPolicyAgent(LinearAgent):
         super().__post_init__()
         check_rate("actor_rate", self.actor_rate, math.inf)
 
-    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> LinearMemory:
+    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Memory:
         """Make equal preferences."""
         rate = as_schedule("actor_rate", self.actor_rate, 0.0, math.inf).rate
         return super().init_memory(legal, legality)._replace(learning_rate=rate)
@@ -170,7 +171,7 @@ class SoftmaxPolicyAgent(LinearAgent):
 
     def frozen_policy(self) -> Policy:
         """The policy learned so far, as a function of one vector and a mask, by a copy of the weights."""
-        known: LinearMemory = self.memory_
+        known: Memory = self.memory_
         weights, capacity = known.weights.copy(), self.features_.most_active_
         indices, values = np.zeros(capacity, dtype=np.int64), np.zeros(capacity)
 

@@ -36,7 +36,7 @@ def random_episodes_():
 def memory_of(agent, seed=0):
     """A memory whose values are not all the same."""
     memory = agent.init_memory(np.ones((N, 1), dtype=bool), every_action)
-    memory.value[:] = np.random.default_rng(seed).standard_normal(N)
+    memory.q[:, 0] = np.random.default_rng(seed).standard_normal(N)
     return memory
 
 
@@ -53,7 +53,7 @@ def walk(agent, memory, episode):
     for state, reward, next_state, terminated, truncated in episode:
         t = rl.Transition(state, 0, reward, next_state, terminated, truncated)
         type(agent).step(memory, t, rng)
-        values.append(memory.value.copy())
+        values.append(memory.q[:, 0].copy())
     return values
 
 
@@ -65,7 +65,7 @@ def walk_():
 def replay(agent, episodes, seed=0):
     """The values after each episode, those at the beginning included."""
     memory = memory_of(agent, seed)
-    return [memory.value.copy(), *(walk(agent, memory, episode)[-1] for episode in episodes)]
+    return [memory.q[:, 0].copy(), *(walk(agent, memory, episode)[-1] for episode in episodes)]
 
 
 @pytest.fixture(scope="session", name="replay")

@@ -23,7 +23,7 @@ def learn(agent, episodes, n_states=N):
         for state, reward, next_state, terminated, truncated in episode:
             t = rl.Transition(state, 0, reward, next_state, terminated, truncated)
             type(agent).step(memory, t, rng)
-    return memory.value
+    return memory.q[:, 0]
 
 
 def random_episodes(seed, count=6, cut=0.3):

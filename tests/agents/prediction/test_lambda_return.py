@@ -27,7 +27,7 @@ TRACES = {
 @given(seeds, gammas, lambdas)
 def test_off_line_lambda_return_by_the_book(lambda_returns, memory_of, random_episodes, replay, seed, gamma, lambda_):
     episodes = random_episodes(seed)
-    value = memory_of(rl.OfflineLambdaReturn()).value.copy()
+    value = memory_of(rl.OfflineLambdaReturn()).q[:, 0].copy()
     curve = [value.copy()]
     for episode in episodes:
         for (state, *_), target in zip(episode, lambda_returns(episode, gamma, lambda_, value.copy()), strict=True):
@@ -43,7 +43,7 @@ def test_off_line_forward_and_backward_views_agree(memory_of, random_episodes, w
     agent = rl.OfflineLambdaReturn(gamma=gamma, lambda_=lambda_, learning_rate=0.4)
     memory = memory_of(agent)
     for episode in random_episodes(seed):
-        value = memory.value.copy()
+        value = memory.q[:, 0].copy()
         walk(agent, memory, episode)
         targets = memory.scratch.buffer.extra[: len(episode)]
         forward, backward, trace = np.zeros(N), np.zeros(N), np.zeros(N)

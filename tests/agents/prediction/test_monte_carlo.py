@@ -22,7 +22,7 @@ def test_first_visit_is_the_mean_of_first_returns(memory_of, random_episodes, re
     episodes = random_episodes(seed, count=5)
     memory = memory_of(agent)
     known = [[] for _ in range(N)]
-    value = memory.value.copy()
+    value = memory.q[:, 0].copy()
     for episode in episodes:
         returns = returns_of(episode, gamma, value)
         states = [step[0] for step in episode]
@@ -40,13 +40,13 @@ def test_every_visit_is_the_mean_of_all_returns(memory_of, random_episodes, retu
     agent = rl.EveryVisitMonteCarlo(gamma=gamma)
     memory = memory_of(agent)
     known = [[] for _ in range(N)]
-    value = memory.value.copy()
+    value = memory.q[:, 0].copy()
     for episode in random_episodes(seed, count=5):
         for (state, *_), total in zip(episode, returns_of(episode, gamma, value), strict=True):
             known[state].append(total)
         value = np.array([np.mean(known[s]) if known[s] else value[s] for s in range(N)])
         same_values(walk(agent, memory, episode)[-1], value)
-    assert memory.learned.returns.tolist() == memory.visits.tolist() == [len(returns) for returns in known]
+    assert memory.learned.returns.tolist() == memory.visits[:, 0].tolist() == [len(returns) for returns in known]
 
 
 @settings(max_examples=25)
@@ -55,7 +55,7 @@ def test_constant_step_sizes_of_monte_carlo(memory_of, random_episodes, replay, 
     episodes = random_episodes(seed)
     every, first = (kind(gamma=gamma, learning_rate=0.3) for kind in (rl.EveryVisitMonteCarlo, rl.FirstVisitMonteCarlo))
     for agent, only_first in ((every, False), (first, True)):
-        value = memory_of(agent).value.copy()
+        value = memory_of(agent).q[:, 0].copy()
         curve = [value.copy()]
         for episode in episodes:
             seen = set()

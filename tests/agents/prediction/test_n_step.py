@@ -19,7 +19,7 @@ def same_values(ours, theirs, tolerance=1e-12):
 def test_n_step_by_the_book(memory_of, n_step_return, random_episodes, replay, value_at, seed, gamma, n):
     """The box of S&B2 section 7.1: at time t the state of t - n + 1 learns, at the end those that are left."""
     episodes = random_episodes(seed)
-    value = memory_of(rl.NStepTD()).value.copy()
+    value = memory_of(rl.NStepTD()).q[:, 0].copy()
     curve = [value.copy()]
     for episode in episodes:
         for t in range(len(episode)):

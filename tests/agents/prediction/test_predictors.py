@@ -24,7 +24,7 @@ def test_an_abandoned_episode_leaves_nothing_behind(memory_of, random_episodes, 
     memory = memory_of(agent)
     walk(agent, memory, first)
     fresh = memory_of(agent)
-    fresh.value[:] = memory.value
+    fresh.q[:] = memory.q
     assert np.array_equal(walk(agent, memory, second), walk(agent, fresh, second))
 
 

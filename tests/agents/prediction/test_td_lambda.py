@@ -30,7 +30,7 @@ TRACES = {
 def test_td_lambda_with_a_trace_for_every_state(memory_of, random_episodes, walk, traces, seed, gamma, lambda_, rate):
     agent = rl.TDLambda(gamma=gamma, lambda_=lambda_, traces=traces, learning_rate=rate)
     memory = memory_of(agent)
-    value = memory.value.copy()
+    value = memory.q[:, 0].copy()
     visits = np.zeros(N, dtype=int)
     for episode in random_episodes(seed):
         trace = np.zeros(N)
@@ -44,7 +44,7 @@ def test_td_lambda_with_a_trace_for_every_state(memory_of, random_episodes, walk
             trace *= gamma * lambda_
             visits[state] += 1
             same_values(ours, value)
-    assert memory.visits.tolist() == visits.tolist()
+    assert memory.visits[:, 0].tolist() == visits.tolist()
 
 
 @settings(max_examples=25)
@@ -58,7 +58,7 @@ def test_true_online_is_the_online_lambda_return(
     visits = np.zeros(N, dtype=int)
     for episode in random_episodes(seed):
         alphas = []
-        online = [memory.value.copy()]  # V_t: what is known at time t
+        online = [memory.q[:, 0].copy()]  # V_t: what is known at time t
         for h, ours in enumerate(walk(agent, memory, episode), start=1):
             state = episode[h - 1][0]
             alphas.append(rate.at(int(visits[state])) if isinstance(rate, rl.Schedule) else rate)
