@@ -22,6 +22,7 @@
     |-- CollapseWarning       a learned distribution that is as narrow as it may be
     |-- RoundingWarning       probabilities in a file that had to be changed to sum to one
     |-- RewardWarning         rewards outside the range that an agent expects
+    |-- StateNumberWarning    features of the number of a state that lies on a grid
     |-- FormerSignatureWarning  a rule with the signature of an earlier version  (also a FutureWarning)
     |-- FormerNameWarning     an argument or a function under a former name      (also a FutureWarning)
     |-- NewRunWarning         a run that cannot continue after it was saved
@@ -110,6 +111,10 @@ class RoundingWarning(RlsuiteWarning):
 
 class RewardWarning(RlsuiteWarning):
     """An environment has rewards outside the range that an agent expects."""
+
+
+class StateNumberWarning(RlsuiteWarning):
+    """Features are computed from the number of a state, where its row and column, or its label, can be shown."""
 
 
 class FormerSignatureWarning(RlsuiteWarning, FutureWarning):

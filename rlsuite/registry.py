@@ -106,8 +106,9 @@ def load(path: str | PathLike[str]) -> Any:
 
 
 def _import_all() -> None:
-    """Define all agents and all feature maps, which needs scikit-learn; PyTorch is not loaded."""
+    """Define all agents, planners and feature maps, which needs scikit-learn; PyTorch is not loaded."""
     for package in ("agents", "batch", "policies", "deep"):
         module = import_module(f"rlsuite.approximation.{package}")
         for name in module.__all__:  # some are loaded on first use
             getattr(module, name)
+    import_module("rlsuite.agents.planners").define_all()

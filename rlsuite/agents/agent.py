@@ -18,7 +18,7 @@ from rlsuite.agents import rule_parameters
 from rlsuite.agents.learner import Learner
 from rlsuite.agents.storage import EPISODE, RUN, episodes_of, fill, fill_run, ids_of_file, save, whole
 from rlsuite.core.aliases import Env, Observation, Own, Space
-from rlsuite.core.checks import fraction, positive_number, row_of_id
+from rlsuite.core.checks import fraction, positive_number, row_of_id, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.compiling_clock import CompilingTime
 from rlsuite.core.described import Plain
@@ -358,7 +358,8 @@ class Agent(Learner):
 
     def _start(self, env: str | Env, seed: int | None, loop: LoopChoice, optima: Optima | None, patience: float) -> Run:
         made = find_env(env)
-        encode = self.bind_environment(made)
+        seed = cast(int, np.random.SeedSequence(None if seed is None else whole_number("seed", seed, 0)).entropy)
+        encode = self.bind_environment(made, seed)
         rule, expected = self.compiled_rule(), ExpectedRewards.of(self, self.expected_rewards)
         run = Run(made, rule, self._restore_memory, self.gamma, seed, loop, optima, encode, expected, patience)
         self._run, self._asked_for, self._loaded = run, env, None
@@ -372,8 +373,8 @@ class Agent(Learner):
         """The two functions of the class."""
         return Rule(type(self).begin, _step_of(type(self)))
 
-    def bind_environment(self, env: Env) -> Encoding | None:
-        """Prepare to learn in an environment.
+    def bind_environment(self, env: Env, seed: int | None = None) -> Encoding | None:
+        """Prepare to learn in an environment; the seed is that of a run that begins, None if it must not be stepped.
 
         Returns
         -------

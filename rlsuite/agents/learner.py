@@ -1,7 +1,7 @@
 """The base of whatever commands, files of experiments and `rlsuite.train` take as an agent."""
 
 import dataclasses
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from rlsuite.core.described import Described, Plain, describe_part
 
@@ -14,6 +14,9 @@ class Learner(Described):
     """
 
     described_as = "agent"
+
+    counts: ClassVar[str] = "steps"
+    """What a length in steps counts."""
 
     @classmethod
     def is_complete(cls) -> bool:

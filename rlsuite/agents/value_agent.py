@@ -65,20 +65,20 @@ class ValueAgent(Agent):
 
     # ------------------------------------------------------------------------------------------------------- learning
 
-    def bind_environment(self, env: Env) -> Encoding | None:
+    def bind_environment(self, env: Env, seed: int | None = None) -> Encoding | None:
         """Prepare the representation for an environment.
 
         Raises
         ------
-        NotLearned
-            If features are not fitted, and bounds are not enough for them.
+        ParameterError
+            If features cannot be fitted to what is seen in it at first.
         UnsuitableEnvironment
             If the observations are not ids, for a table; not numbers, or of another width than what the features were
             fitted to.
         """
-        encoding = self.values_.bind(env, self._memory is not None)
+        encoding = self.values_.bind(env, self._memory is not None, seed)
         if encoding is None:
-            return super().bind_environment(env)
+            return super().bind_environment(env, seed)
         self.first_observation_, self.observation_ids_ = encoding.first, None
         return encoding
 

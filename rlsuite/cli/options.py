@@ -40,7 +40,7 @@ class TakesFlags(Protocol):
 SCHEDULE_HELP = "a number, or a schedule such as linear:1.0:0.1:5000, exponential:1.0:0.999, inverse:1.0:visits"
 EXPLORATION_FLAGS = ("epsilon", "temperature", "base", "c", "beta")
 ESTIMATOR_FLAGS = ("features", "regressor", "classifier")
-AGENT_FLAGS = ("gamma", "learning_rate", *EXPLORATION_FLAGS, *ESTIMATOR_FLAGS, "agent")
+AGENT_FLAGS = ("gamma", "learning_rate", *EXPLORATION_FLAGS, *ESTIMATOR_FLAGS, "fit_on", "agent")
 
 DEFAULT_GAMMA = 0.99
 """Discount of environments that do not have one."""
@@ -64,6 +64,13 @@ def add_agent_flags(parser: argparse.ArgumentParser) -> None:
         help="feature map in which values are linear: tile-coding, clusters, module:Class, file.py:Class; given "
         "several times, each sees what the one before makes. --features.KEY VALUE, after it, is a parameter of it; so "
         "is MAP:KEY=VALUE",
+    )
+    group.add_argument(
+        "--fit-on",
+        type=whole_number,
+        metavar="N",
+        help="observations on which features that learn from data fit themselves, before the first step (default "
+        "1,000)",
     )
     for flag, example in (("regressor", "tree:DecisionTreeRegressor"), ("classifier", "naive_bayes:GaussianNB")):
         group.add_argument(
@@ -295,8 +302,20 @@ def agent_of(chosen: argparse.Namespace) -> "Agent":
         flag: estimator(f"--{flag}", getattr(chosen, flag)) for flag in ESTIMATOR_FLAGS if getattr(chosen, flag) != []
     }
     fields = {field.name for field in dataclasses.fields(kind)}
-    if "features" in plain and "policy" in fields - {"features"}:  # what is searched for has features
-        plain["policy"] = {"name": "LinearPolicy", "features": plain.pop("features")}
+    if "features" in plain:
+        own_features = {"features": plain["features"], **({} if chosen.fit_on is None else {"fit_on": chosen.fit_on})}
+        if "policy" in fields - {"features"}:  # what is searched for has features
+            plain["policy"] = {"name": "LinearPolicy", **own_features}
+        elif chosen.fit_on is not None and "values" in fields:
+            plain["values"] = {"name": "Linear", **own_features}
+        if "policy" in plain or "values" in plain:
+            del plain["features"]
+    if chosen.fit_on is not None and not {"policy", "values"} & plain.keys():
+        raise ParameterError(
+            f"--fit-on: {kind.__name__} has no features that learn from the first observations of a run"
+            if "features" in fields
+            else f"--fit-on: {kind.__name__} has no features"
+        )
     given = {flag: getattr(chosen, flag) for flag in EXPLORATION_FLAGS if getattr(chosen, flag) is not None}
     # Some agents have such a parameter of their own: the epsilon of EXP3, the c of UCB1.
     own = fields & given.keys()

@@ -3,7 +3,7 @@
 import argparse
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rlsuite.cli.options import Keywords, command, env_keywords_of
 from rlsuite.cli.output import note, number, print_json
@@ -72,10 +72,12 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     seeds = f"seed {records[0].seed}" if len(records) == 1 else f"{len(records)} seeds"
     print(f"{agent!r} on {chosen.environment}")
     compiled = f"compiled {compiling:.1f} s, " if compiling else ""
-    print(f"  {seeds}, {loops} loop: {compiled}learned {steps:,} steps in {learning:.3f} s")
+    print(f"  {seeds}, {loops} loop: {compiled}learned {steps:,} {agent.counts} in {learning:.3f} s")
     if records[0].loop_reason and (loops == "stepwise" or "tabulated" in records[0].loop_reason):
         reason = records[0].loop_reason.replace("tabulate=True", "--tabulate")
         print(f"  {loops}, {steps / max(learning, 1e-9):,.0f} steps per second, because {reason}")
+    if fit := _fit(agent):
+        print(f"  {fit}")
     what = row.measure
     if what == VALUE:
         what = UNDISCOUNTED if agent.gamma == 1.0 else f"discounted {what} (gamma {number(agent.gamma)})"
@@ -98,6 +100,19 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     if longer is not None:
         note(f"{TRIALS} runs of {longer:,} {results.unit} were tried: their greedy policies reach an end")
     note(f"next: {_next(chosen, written, longer, solvable=row.optimum is not None)}")
+
+
+def _fit(agent: "Agent") -> str:
+    """Sentence about features that have learned from data; empty if there are none."""
+    holder: Any = getattr(agent, "values_", getattr(agent, "policy", None))
+    features: object = getattr(holder, "features", None)
+    if features is None or not hasattr(holder, "fit_on"):
+        return ""
+    from rlsuite.agents.fit_features import learn_from_data
+
+    name = type(features).__name__
+    first = f"the first {holder.fit_on:,} observations, of random actions before the steps counted (--fit-on)"
+    return f"{name} fitted to {first}" if learn_from_data(features) else ""
 
 
 def _namesake(env_id: str) -> str:

@@ -10,11 +10,13 @@
 
 from typing import cast
 
+import numpy as np
+
 from rlsuite.core.aliases import Env
 from rlsuite.core.checks import whole_number
 from rlsuite.environments.belief_grid import BeliefGridObservation
 from rlsuite.environments.wrappers import BeliefObservation, VectorObservation
-from rlsuite.errors import ParameterError, unknown
+from rlsuite.errors import ParameterError, UnsuitableEnvironment, unknown
 
 CHOICES = ("state", "cell", "belief", "belief-grid")
 
@@ -58,3 +60,18 @@ def observing(env: Env, observe: str) -> Env:
     if not resolution.isdecimal():
         raise ParameterError(f"observe={observe!r}: after the colon stands a whole number, as in 'belief-grid:20'")
     return BeliefGridObservation(BeliefObservation(env), whole_number("the resolution of observe", int(resolution)))
+
+
+def has_cells(env: Env) -> bool:
+    """Whether ``observe="cell"`` would show at least two numbers that differ from state to state.
+
+    >>> import gymnasium
+    >>> has_cells(gymnasium.make("CliffWalking-v1")), has_cells(gymnasium.make("Taxi-v4"))
+    (True, False)
+    """
+    try:
+        cells = VectorObservation(env, "cell").vectors
+    except UnsuitableEnvironment:
+        return False
+    placed = cells[(cells != -1.0).any(axis=1)]
+    return len(placed) > 0 and int((np.ptp(placed, axis=0) > 0.0).sum()) > 1

@@ -1,6 +1,6 @@
 """Maps one after the other, compiled as one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import NamedTuple, Self, cast
@@ -102,6 +102,31 @@ class Chain(FeatureMap):
         fitted: list[FeatureMap] = []
         for each in self.features:
             fitted.append(clone(each).fit_bounds(low, high))
+            low, high = fitted[-1].image(low, high)
+        return self._link(fitted)
+
+    def fit_seen(
+        self,
+        low: NDArray[np.float64],
+        high: NDArray[np.float64],
+        seen: Callable[[], NDArray[np.float64]],
+        rng: np.random.Generator,
+    ) -> Self:
+        """Fit each map to the bounds of the features before it, and else to the features of what was seen.
+
+        Features that have no bounds, after a map that has learned, are those of what was seen.
+        """
+        self.check_parameters()
+        fitted: list[FeatureMap] = []
+
+        def features() -> NDArray[np.float64]:
+            return reduce(lambda found, each: dense(each.transform(found)), fitted, seen())
+
+        for each in self.features:
+            one = clone(each)
+            if fitted and not np.isfinite(np.concatenate([low, high])).all():
+                low, high = features().min(axis=0), features().max(axis=0)
+            fitted.append(one.fit_seen(low, high, features, rng))
             low, high = fitted[-1].image(low, high)
         return self._link(fitted)
 

@@ -10,7 +10,7 @@ those that are not:
 beyond the bounds, or NaN, it may list arbitrary features, but no place outside the vector.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import Field, fields
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
@@ -27,6 +27,7 @@ from rlsuite.core.declared import LARGEST_COUNT, Array, check_array
 from rlsuite.core.described import Described
 from rlsuite.features.checks import check_observations
 from rlsuite.features.estimators import Features, Fitted, scikit_learn
+from rlsuite.features.learned import one_thread, set_open_seeds
 
 Active = Compiled[[Any, NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]], int]
 
@@ -155,6 +156,32 @@ class FeatureMap(Described, sklearn.base.TransformerMixin, sklearn.base.BaseEsti
             f"{type(self).__name__} learns its features from observations; call its fit(observations) first, with an "
             "array (n, d) of observations from a few random episodes"
         )
+
+    def fit_seen(
+        self,
+        low: NDArray[np.float64],
+        high: NDArray[np.float64],
+        seen: Callable[[], NDArray[np.float64]],
+        rng: np.random.Generator,
+    ) -> Self:
+        """Fit the map to the bounds (d,) of a space if they are enough, and else to observations (n, d).
+
+        Parameters
+        ----------
+        low, high : ndarray (d,)
+            The bounds.
+        seen : callable
+            Returns the observations; called only if they are needed.
+        rng : Generator
+            Draws the seed of a map that leaves it open.
+        """
+        set_open_seeds(self, rng)
+        try:
+            return self.fit_bounds(low, high)
+        except errors.NotLearned:
+            observations = seen()
+        with one_thread():
+            return self.fit(observations)
 
     def image(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Bounds:
         """Bounds (n_features_out_,) of the features of observations between `low` and `high`: infinite if unknown.

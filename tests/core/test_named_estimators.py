@@ -130,7 +130,7 @@ def test_a_file_that_is_read_imports_nothing(tmp_path, monkeypatch):
 
 
 def test_a_file_says_which_module_is_missing(tmp_path):
-    agent = rl.Sarsa(features=Scaling()).learn("FrozenLake-v1", steps=10, seed=1)
+    agent = rl.Sarsa(features=Scaling()).learn("MountainCar-v0", steps=10, seed=1)
     agent.save(tmp_path / "agent.npz")
     with np.load(tmp_path / "agent.npz") as file:
         arrays = dict(file)

@@ -7,11 +7,9 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.envs.toy_text import FrozenLakeEnv
-from sklearn.tree import DecisionTreeClassifier
 
 import rlsuite as rl
 import rlsuite_envs
-from rlsuite.approximation import ClassificationIteration
 from rlsuite.core.checks import seed_list
 from rlsuite.errors import CallError, ParameterError, UnsuitableEnvironment
 
@@ -122,7 +120,7 @@ def test_agent_and_environment_the_wrong_way_round():
         rl.train("FrozenLake-v1", rl.QLearning(), steps=10)
 
 
-@pytest.mark.parametrize("nobody", [ClassificationIteration(classifier=DecisionTreeClassifier()), "QLearning", None])
+@pytest.mark.parametrize("nobody", ["QLearning", None])
 def test_what_does_not_learn_step_by_step_is_refused(nobody):
     with pytest.raises(ParameterError, match=r"is not an agent that learns step by step from an environment; give one"):
         rl.train(nobody, "FrozenLake-v1", steps=10)

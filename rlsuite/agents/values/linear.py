@@ -3,7 +3,6 @@
 The feature maps and scikit-learn are imported when features are given.
 """
 
-import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -27,7 +26,7 @@ from rlsuite.agents.values.features import (
 )
 from rlsuite.agents.values.representation import Greedy, Representation
 from rlsuite.core.aliases import Env, Observation
-from rlsuite.core.checks import legal_actions
+from rlsuite.core.checks import legal_actions, whole_amount
 from rlsuite.core.declared import check_array
 from rlsuite.core.described import Plain
 from rlsuite.core.fingerprints import reads
@@ -55,14 +54,24 @@ class Linear(Representation):
     ----------
     features : FeatureMap or transformer, optional
         One of rlsuite's feature maps, such as `TileCoding`, or whatever has scikit-learn's `fit` and `transform`,
-        fitted. It is copied. By default `OneHot` for ids, and `Identity` for all other observations.
+        `apply` (trees: the leaf) or `predict_proba` (classifiers, mixtures). It is copied. By default `OneHot` for ids,
+        and `Identity` for all other observations.
     initial : float or array_like (n_features,)
         What every weight, or those of each feature, are before anything is learned.
+    fit_on : int
+        Observations on which features that learn from data, such as `Clusters`, fit themselves before the first step of
+        a new agent: those of as many random actions, which no record counts. What is fitted already stays as it is.
+
+    Attributes
+    ----------
+    fitted_on : int
+        Observations that the features were fitted to; 0 if they needed none.
 
     Raises
     ------
     ParameterError
-        If the features are a class, or have no `transform`, or `initial` is not finite.
+        If the features are a class, or have none of these methods, `initial` is not finite, or `fit_on` not a whole
+        number above 0.
 
     Examples
     --------
@@ -79,8 +88,10 @@ class Linear(Representation):
 
     features: "FeatureMap | Transformer | None" = None
     initial: "float | ArrayLike" = 0.0
+    fit_on: int = 1_000
 
     def __post_init__(self) -> None:
+        self.fit_on, self.fitted_on = whole_amount("fit_on", self.fit_on), 0
         if self.features is not None:
             from rlsuite.agents.fit_features import check_features
 
@@ -112,25 +123,29 @@ class Linear(Representation):
         """Raise ParameterError unless it is probabilities, for all observations alike or for each id."""
         policy_table("policy_to_follow", policy)
 
-    def bind(self, env: Env, has_learned: bool) -> Encoding:
-        """Fit the features to the bounds of an environment, if that is all they need.
+    def bind(self, env: Env, has_learned: bool, seed: int | None) -> Encoding:
+        """Fit the features to an environment: to its bounds, or to what is seen in it at first.
 
         Raises
         ------
-        NotLearned
-            If the features are not fitted, and bounds are not enough for them.
+        ParameterError
+            If they cannot be fitted.
         UnsuitableEnvironment
             If the observations are not numbers, or of another width than what the features were fitted to.
         """
-        from rlsuite.agents.fit_features import bind_features, check_width, legal_ids
-        from rlsuite.features import FeatureMap
+        from rlsuite.agents.fit_features import bind_again, bind_features, legal_ids
+        from rlsuite.environments.observation_view import encoding
 
-        # after loading from a file only `fitted` is fitted, and `features` is not
-        known = has_learned and isinstance(self.features, FeatureMap)
-        fitted, self.encoding = bind_features(self.fitted if known else self.features, env)
-        if has_learned:
-            fitted = self.fitted  # the weights belong to these features
-            check_width(fitted, self.encoding)
+        if has_learned:  # the weights belong to these features
+            self.encoding = bind_again(self.fitted, self.encoding, env)
+            self._use(self.fitted, legal_ids(env))
+            return self.encoding
+        try:
+            fitted, self.encoding, self.fitted_on = bind_features(self.features, env, seed, self.fit_on)
+        except errors.NotLearned:
+            if seed is not None:
+                raise
+            return encoding(env.observation_space)
         self._use(fitted, legal_ids(env))
         return self.encoding
 
@@ -303,14 +318,11 @@ class Linear(Representation):
         Raises
         ------
         FileError
-            If the features are not a `FeatureMap`: they could be kept as a pickle only, and none is ever loaded.
+            If the features are of another package and were given fitted.
         """
-        if self.encoding.transform is not None:
-            raise errors.FileError(
-                f"features of the class {type(self.features).__name__} cannot be saved without a pickle; use a "
-                "FeatureMap, such as TileCoding or PrincipalComponents"
-            )
-        fitted = {f"features.{name}": value for name, value in self.fitted.fitted_.items()}
+        from rlsuite.agents.fit_features import kept_features
+
+        fitted = {f"features.{name}": value for name, value in kept_features(self.fitted, self.encoding).items()}
         return {**fitted, "low": self.encoding.low, "high": self.encoding.high, "legal_ids": self.legal_ids}
 
     def restore(self, header: Plain, arrays: Npz) -> None:
@@ -323,24 +335,16 @@ class Linear(Representation):
         UnsuitableEnvironment
             If the features are those of observations of another width.
         """
-        from rlsuite.agents.fit_features import check_width
-        from rlsuite.features import Identity, OneHot
+        from rlsuite.agents.fit_features import arrays_below, restored_features
 
         low, high = (arrays.take(name, np.float64, ndim=1) for name in ("low", "high"))
         legal_ids = arrays.take("legal_ids", np.bool_, ndim=2)
         if low.shape != high.shape or np.isnan(low).any() or np.isnan(high).any():
             raise ValueError("low and high must have the same length, without NaN")
         check_array("legal_ids", legal_ids, None, {})
-        self.encoding = Encoding(low, high, whole(header, "first_observation"), n_ids=len(legal_ids))
-        arrays_of_map = {name.removeprefix("features."): arrays.take(name) for name in arrays.below("features.")}
-        if self.features is None:
-            kind = OneHot if "first_" in arrays_of_map else Identity
-            fitted = kind().restore(arrays_of_map)
-        else:
-            unfitted = cast("FeatureMap", copy.deepcopy(self.features))  # others are not saved
-            fitted = unfitted.restore(arrays_of_map)
+        known = Encoding(low, high, whole(header, "first_observation"), n_ids=len(legal_ids))
+        fitted, self.encoding = restored_features(self.features, known, arrays_below(arrays, "features."))
         self._use(fitted, legal_ids)
-        check_width(fitted, self.encoding)
 
     def check_legal(self, legal: NDArray[np.bool_]) -> None:
         """Raise ValueError unless there are two rows, with as many actions as `legal_ids` has."""

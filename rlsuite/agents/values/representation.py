@@ -62,8 +62,11 @@ class Representation(Described):
     def check_policy(self, policy: "ArrayLike | None") -> None:
         """Raise ParameterError if a policy to follow is malformed, for any environment."""
 
-    def bind(self, env: Env, has_learned: bool) -> Encoding | None:
-        """Prepare for an environment; return how its observations become vectors, None if they are ids."""
+    def bind(self, env: Env, has_learned: bool, seed: int | None) -> Encoding | None:
+        """Prepare for an environment; return how its observations become vectors, None if they are ids.
+
+        The seed is that of the run; None if none begins, so that the environment must not be stepped.
+        """
         return None
 
     @abstractmethod

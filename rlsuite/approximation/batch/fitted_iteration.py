@@ -235,7 +235,7 @@ class FittedQ(FittedIteration, BatchAgent):
         """
         self.bind_environment(batch)
         rng = np.random.default_rng(seed)
-        features = self._features or ObservedFeatures(self.features, batch, "FittedQ")
+        features = self._features or ObservedFeatures(self.features, batch, "FittedQ", seed)
         training = self._way(features(batch.observation), batch.action, batch.weight, self.n_actions_)
         goes_on = slice(None) if not batch.terminated.any() else np.flatnonzero(~batch.terminated)
         next_inputs = None
@@ -340,7 +340,7 @@ class FittedValueIteration(FittedIteration):
             If the values leave all bounds. Learning stops, and the regressor of the round before is kept.
         """
         rng = np.random.default_rng(seed)
-        features = self._features or ObservedFeatures(self.features, batch, "FittedValueIteration")
+        features = self._features or ObservedFeatures(self.features, batch, "FittedValueIteration", seed)
         observations, row = np.unique(batch.observation, axis=0, return_inverse=True)
         pair = row.reshape(-1) * batch.n_actions + batch.action
         total = _every_pair_weighs(observations, pair, batch)

@@ -108,7 +108,7 @@ class LSPI(BatchAgent):
             between policies for ever.
         """
         self.bind_environment(batch)
-        features = self._features or ObservedFeatures(self.features, batch, "LSPI")
+        features = self._features or ObservedFeatures(self.features, batch, "LSPI", seed)
         system = _System(features, batch, self.n_actions_, self.gamma)
         policy = system.greedy(self._weights, None)
         bar = tqdm(range(self.iterations), desc="LSPI", unit="round", disable=not progress)

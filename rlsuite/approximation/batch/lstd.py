@@ -97,7 +97,7 @@ class LSTD(BatchLearner):
         LearningError
             If the equations have no solution; what was learned before is kept.
         """
-        features = self._features or ObservedFeatures(self.features, batch, "LSTD")
+        features = self._features or ObservedFeatures(self.features, batch, "LSTD", seed)
         before = features(batch.observation)
         step = before - self.gamma * scaled(features(batch.next_observation), ~batch.terminated)
         if self.lambda_ > 0.0:

@@ -13,27 +13,41 @@ same random numbers, in copies with equal seeds. So the comparisons are paired, 
 """
 
 import copy
+import json
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple, Self
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
+from sklearn.tree import DecisionTreeClassifier
 from tqdm import tqdm
 
 from rlsuite import errors
+from rlsuite.agents.learner import Learner
+from rlsuite.agents.storage import EPISODE, episodes_of
 from rlsuite.approximation.batch.action_masks import ToldActions
+from rlsuite.approximation.experience import Experience
 from rlsuite.approximation.policies.cloning import ClassifierPolicy
 from rlsuite.approximation.policies.policy_search import draw_seed
 from rlsuite.approximation.workers import Workers
 from rlsuite.core.aliases import Env
 from rlsuite.core.checks import finite_reward, fraction, whole_amount, whole_number, worker_number
-from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
+from rlsuite.core.described import Plain, describe
+from rlsuite.core.files import replacing
+from rlsuite.core.keywords import says_what_to_write
+from rlsuite.core.npz import Npz
 from rlsuite.environments.facts import action_space_of, facts_of, name_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_view import Encoding, encoding
 from rlsuite.features.estimators import Predictor
+from rlsuite.training.budget import Budget
+from rlsuite.training.optimum import Optima
+
+FORMAT: Final = "rlsuite classification iteration 1"
 
 Policy = Callable[[NDArray[np.float64], NDArray[np.bool_] | None], NDArray[np.int64]]
 """From observations (n, d) and the legal actions there (n, n_actions), None for all, to actions (n,)."""
@@ -50,8 +64,25 @@ class Snapshot(NamedTuple):
     legal: NDArray[np.bool_] | None = None  # (n_actions,); None if all actions are
 
 
+class Tried(NamedTuple):
+    """What came of trying each action in some states."""
+
+    returns: NDArray[np.float64]  # (n_states, n_actions, rollouts), discounted; NaN for illegal actions
+    rewards: NDArray[np.float64]  # (n_steps,), of all rollouts one after the other
+    ends: NDArray[np.bool_]  # (n_steps,), whether a rollout ended
+
+
+class Examples(NamedTuple):
+    """What the latest policy was learned from."""
+
+    observations: NDArray[np.float64]  # (n, d)
+    actions: NDArray[np.int64]  # (n,)
+    legal: NDArray[np.bool_] | None  # (n, n_actions)
+    seed: int
+
+
 @dataclass(eq=False, kw_only=True)
-class ClassificationIteration(SaysWhatToWrite):
+class ClassificationIteration(Learner):
     """Rollout classification policy iteration (Lagoudakis & Parr 2003, figure 2).
 
     For environments that can be copied and whose randomness comes from their own generator, as Gymnasium's do.
@@ -96,7 +127,7 @@ class ClassificationIteration(SaysWhatToWrite):
     (1, 0)
     """
 
-    classifier: Predictor
+    classifier: Predictor = field(default_factory=DecisionTreeClassifier)
     gamma: float = 0.99
     states: int = 100
     apart: int = 5
@@ -112,18 +143,27 @@ class ClassificationIteration(SaysWhatToWrite):
             raise errors.ParameterError(f"confidence={self.confidence:g} is not in [0.5, 1)")
         for name in ("states", "apart", "rollouts", "horizon"):
             setattr(self, name, whole_number(name, getattr(self, name)))
-        self._examples: list[int] = []
+        self._won: list[int] = []
         self._asked_for: str | Env | None = None
+        self._experience: Experience | None = None
+        self._ahead = 0  # steps of the iteration in progress that the run has noted
+        self._finished: list[NDArray[np.void]] = []
 
     @says_what_to_write
     def learn(
         self,
         env: str | Env,
         *,
-        iterations: int,
+        iterations: int | None = None,
+        steps: int | None = None,
+        episodes: int | None = None,
         seed: int | None = None,
         workers: int = 1,
+        evaluate_every: int | None = None,
+        record_every: int | None = None,
+        regret: bool = False,
         progress: bool = False,
+        optima: Optima | None = None,
     ) -> Self:
         """Improve the policy, at first a random one, and return self.
 
@@ -134,13 +174,23 @@ class ClassificationIteration(SaysWhatToWrite):
         env : str or gymnasium.Env
             An id, ``module:Id``, ``file.py:Class``, or an instance, which is copied and left as it is.
         iterations : int
-            How often the policy is improved.
+            How often the policy is improved; or
+        steps, episodes : int
+            how much may be played, rollouts among it. An iteration that is not over by then changes nothing yet.
         seed : int, optional
             Source of all randomness; drawn and kept in ``seed_`` if not given.
         workers : int
             Processes in which rollouts are played (joblib's). The result is the same for any number of them.
+        evaluate_every : int, optional
+            Steps (or episodes) between two evaluations of the latest policy; before the first, random actions.
+        record_every : int, optional
+            Steps (or episodes) between two records of the cumulative reward; by default there are about 200 records.
+        regret : bool
+            Solve the model, if there is one, and note the optimal value.
         progress : bool
             Show a progress bar.
+        optima : Optima, optional
+            A store of solved models to share between runs; implies `regret`.
 
         Raises
         ------
@@ -153,13 +203,34 @@ class ClassificationIteration(SaysWhatToWrite):
         LearningError
             If no action wins in any state, and there is no policy yet.
         """
-        iterations = whole_amount("iterations", iterations)
         worker_number(workers)
+        if iterations is None:
+            budget = Budget.of(steps, episodes, evaluate_every, record_every)
+        elif steps is episodes is evaluate_every is record_every is None:
+            budget = whole_amount("iterations", iterations)
+        else:
+            raise errors.ParameterError("iterations= is a length of its own: give no steps=, episodes= or ..._every=")
         if seed is not None or env is not self._asked_for:
             self._start(env, seed)
         with Workers(workers) as pool:
-            for _ in tqdm(range(iterations), unit="iteration", disable=not progress):
-                self._improve(pool)
+            if isinstance(budget, int):
+                for _ in tqdm(range(budget), unit="iteration", disable=not progress):
+                    self._improve(pool, None)
+                return self
+            run = self._experience
+            if run is None:
+                run = Experience(self._env, self.gamma, self.seed_, optima or (Optima() if regret else None))
+                self._experience = run
+            began = time.perf_counter()
+            run.begin(budget, lambda: self if "policy_" in vars(self) else None)
+            with tqdm(total=budget.amount, unit=budget.unit[:-1], disable=not progress) as bar:
+                while not run.over:
+                    before = run.now
+                    self._improve(pool, run)
+                    bar.update(run.now - before)
+        run.seconds = time.perf_counter() - began
+        self.record_ = run.record()
+        self._finished.append(episodes_of(self.record_))
         return self
 
     def _start(self, env: str | Env, seed: int | None) -> None:
@@ -173,19 +244,34 @@ class ClassificationIteration(SaysWhatToWrite):
         self.seed_ = sequence.entropy
         self._rng = np.random.default_rng(sequence)
         self._asked_for = env
+        self._experience, self._ahead = None, 0
 
-    def _improve(self, pool: Workers) -> None:
-        """Collect states, try the actions in them, and learn the examples."""
+    def _improve(self, pool: Workers, run: Experience | None) -> None:
+        """Collect states, try the actions in them, and learn the examples, if the run has time for all of it."""
         policy = self.policy_.predict if "policy_" in vars(self) else None
-        snapshots = self._snapshots(policy)
+        state = self._rng.bit_generator.state
+        snapshots, rewards_met, ends_met = self._snapshots(policy)
         shares = [snapshots[i : i + TOGETHER] for i in range(0, len(snapshots), TOGETHER)]
         seeds = self._rng.integers(2**31, size=len(shares)).tolist()
         settings = (self.actions_, policy, self._encoding, self.rollouts, self.horizon, self.gamma)
         calls = ((*each, *settings) for each in zip(shares, seeds, strict=True))
-        returns = pool.call(try_actions, calls)
-        winner = winners(np.concatenate(returns), self.confidence)
+        tried = pool.call(try_actions, calls)
+        rewards = np.concatenate([rewards_met, *(each.rewards for each in tried)])
+        ends = np.concatenate([ends_met, *(each.ends for each in tried)])
+        last = rewards.size - 1  # it is noted with the policy that it leads to
+        if run is not None:
+            done = min(self._ahead, last) + run.add(rewards[self._ahead : last], ends[self._ahead : last])
+            if run.over:
+                self._rng.bit_generator.state, self._ahead = state, done
+                return
+        self._learn_from(snapshots, winners(np.concatenate([each.returns for each in tried]), self.confidence), policy)
+        self._ahead = 0
+        if run is not None:
+            run.add(rewards[last:], ends[last:])
+
+    def _learn_from(self, snapshots: list[Snapshot], winner: NDArray[np.int64], policy: Policy | None) -> None:
+        """Learn which action has won in each state (n_states,); -1 where none has."""
         won = winner >= 0
-        self._examples.append(int(won.sum()))
         if policy is None and not won.any():
             raise errors.LearningError(
                 f"no action was significantly better than all others in any of {self.states} states; try more "
@@ -198,13 +284,18 @@ class ClassificationIteration(SaysWhatToWrite):
             observations, examples, legal = observations[won], examples[won], None if legal is None else legal[won]
         else:
             examples[~won] = policy(observations[~won], None if legal is None else legal[~won])
-        learner = ClassifierPolicy(self.classifier, seed=draw_seed(self._rng))
-        learner.first_action_ = int(self.actions_[0])
-        self.policy_ = learner.fit(observations, examples, legal)
+        self._learn(Examples(observations, examples, legal, draw_seed(self._rng)))
+        self._won.append(int(won.sum()))
 
-    def _snapshots(self, policy: Policy | None) -> list[Snapshot]:
-        """Play episodes, and copy the environment in some of their states."""
+    def _learn(self, examples: Examples) -> None:
+        learner = ClassifierPolicy(self.classifier, seed=examples.seed)
+        learner.first_action_ = int(self.actions_[0])
+        self.policy_, self._examples = learner.fit(*examples[:3]), examples
+
+    def _snapshots(self, policy: Policy | None) -> tuple[list[Snapshot], NDArray[np.float64], NDArray[np.bool_]]:
+        """Play episodes, and copy the environment in some of their states; also the rewards, and where episodes end."""
         env, rng, snapshots = self._env, self._rng, list[Snapshot]()
+        rewards, ends, name = list[float](), list[bool](), name_of(self._env)
         while len(snapshots) < self.states:
             observation, info = env.reset(seed=draw_seed(rng))
             told, step, over = ToldActions(env), 0, False
@@ -217,14 +308,26 @@ class ClassificationIteration(SaysWhatToWrite):
                     action = int(rng.choice(self.actions_ if legal is None else self.actions_[legal]))
                 else:
                     action = int(policy(seen[None], None if legal is None else legal[None])[0])
-                observation, _, terminated, truncated, info = env.step(action)
+                observation, reward, terminated, truncated, info = env.step(action)
                 step, over = step + 1, terminated or truncated
-        return snapshots
+                rewards.append(finite_reward(reward, name, step))
+                ends.append(over or len(snapshots) == self.states)
+        return snapshots, np.array(rewards, dtype=np.float64), np.array(ends, dtype=np.bool_)
 
     @property
     def n_examples_(self) -> NDArray[np.int64]:
         """Number of states of each iteration in which an action was significantly the best, shape (n_iterations,)."""
-        return np.array(self._examples, dtype=np.int64)
+        return np.array(self._won, dtype=np.int64)
+
+    @property
+    def episodes_(self) -> NDArray[np.void]:
+        """Return and length of all episodes and rollouts of runs in steps or episodes, fields "return" and "length"."""
+        return np.concatenate([np.zeros(0, dtype=EPISODE), *self._finished])
+
+    @property
+    def steps_(self) -> int:
+        """Steps of the present run so far."""
+        return 0 if self._experience is None else self._experience.steps
 
     def act(self, observation: object, action_mask: ArrayLike | None = None) -> int:
         """Return the action of the latest policy, one of the legal actions (n_actions,) that a mask allows.
@@ -241,6 +344,63 @@ class ClassificationIteration(SaysWhatToWrite):
         mask = None if action_mask is None else np.asarray(action_mask)[None]
         return int(self.policy_.predict(np.atleast_2d(self._encoding.given(observation)), mask)[0])
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the parameters and the latest examples to an .npz file; `rlsuite.load` learns from them again.
+
+        The run is not kept: a loaded one begins anew with the policy found.
+
+        Raises
+        ------
+        NotLearned
+            If there is nothing to save yet.
+        ParameterError
+            If the classifier has no plain description.
+        FileError
+            If the file cannot be written.
+        """
+        if "policy_" not in vars(self):
+            raise errors.NotLearned("this ClassificationIteration has not learned yet; call learn(env, steps=...)")
+        examples, ids = self._examples, [self._encoding.first, self._encoding.n_ids]
+        header = {"format": FORMAT, "agent": describe(self), "seeds": [str(self.seed_), examples.seed], "ids": ids}
+        arrays: dict[str, Any] = {"observations": examples.observations, "chosen": examples.actions}
+        arrays |= {"actions": self.actions_, "won": self.n_examples_}
+        arrays |= {"low": self._encoding.low, "high": self._encoding.high}
+        arrays |= {} if examples.legal is None else {"legal": examples.legal}
+        with replacing(path) as unfinished, unfinished.open("wb") as file:
+            np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
+
+    def restore_file(self, header: Plain, arrays: Npz) -> None:
+        """Learn the policy that `save` has written.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If something is missing, or is not what the policy needs.
+        """
+        if header["format"] != FORMAT:
+            raise ValueError(f"its format is {header['format']!r}, not {FORMAT!r}")
+        whole = np.dtype(np.int64)
+        self.actions_ = arrays.take("actions", whole, ndim=1)
+        if not self.actions_.size or (np.diff(self.actions_) != 1).any():
+            raise ValueError("its actions are not consecutive numbers")
+        low = arrays.take("low", np.dtype(np.float64), ndim=1)
+        high = arrays.take("high", np.dtype(np.float64), low.shape)
+        first, n_ids = (int(one) for one in header["ids"])
+        self._encoding = Encoding(low, high, first, n_ids=n_ids)
+        observations = arrays.take("observations", np.dtype(np.float64), ndim=2)
+        chosen = arrays.take("chosen", whole, (len(observations),))
+        if not np.isin(chosen, self.actions_).all():
+            raise ValueError("an example has an action that does not exist")
+        legal = None
+        if "legal" in arrays:
+            legal = arrays.take("legal", np.dtype(np.bool_), (len(observations), self.actions_.size))
+        self.seed_, self._won = int(header["seeds"][0]), arrays.take("won", whole, ndim=1).tolist()
+        self._learn(Examples(observations, chosen, legal, int(header["seeds"][1])))
+
+    def __getstate__(self) -> dict[str, object]:
+        """Copy and pickle what was learned, not the run: that of a copy begins anew."""
+        return {**self.__dict__, "_experience": None, "_asked_for": None}
+
 
 def try_actions(
     snapshots: list[Snapshot],
@@ -251,11 +411,11 @@ def try_actions(
     rollouts: int,
     horizon: int,
     gamma: float,
-) -> NDArray[np.float64]:
-    """Discounted returns (n_states, n_actions, rollouts) of taking each action and following the policy.
+) -> Tried:
+    """Take each action and follow the policy, in all states.
 
     The rollouts of all states go on in step, so that the policy is asked once per step for all of them. Without a
-    policy (None), actions are random. The returns of illegal actions are NaN.
+    policy (None), actions are random.
     """
     shape = (len(snapshots), len(actions), rollouts)
     rng = np.random.default_rng(seed)
@@ -269,6 +429,7 @@ def try_actions(
     chosen = np.broadcast_to(actions[:, None], shape).flatten()
     seen = np.stack([each.observation for each in begun])
     total, discount, name = np.zeros(len(envs)), 1.0, name_of(envs[0])
+    rewards: list[list[float]] = [[] for _ in envs]
     going, told, legal = np.arange(len(envs)), ToldActions(envs[0], told=True), None
     if snapshots[0].legal is not None:
         legal = np.array([each.legal for each in begun])
@@ -278,7 +439,8 @@ def try_actions(
         over = np.zeros(len(envs), dtype=np.bool_)
         for i in going:
             observation, reward, terminated, truncated, info = envs[i].step(int(chosen[i]))
-            total[i] += discount * finite_reward(reward, name, step)
+            rewards[i].append(finite_reward(reward, name, step))
+            total[i] += discount * rewards[i][-1]
             seen[i] = encoded.encode(observation)
             over[i] = terminated or truncated
             if legal is not None:
@@ -297,7 +459,10 @@ def try_actions(
             u = np.broadcast_to(rng.random((len(snapshots), 1, rollouts)), shape).ravel()[going]
             reached = legal[going].cumsum(axis=1) > (u * legal[going].sum(axis=1))[:, None]
             chosen[going] = actions[reached.argmax(axis=1)]
-    return total.reshape(shape)
+    lengths = np.array([len(each) for each in rewards])
+    ends = np.zeros(lengths.sum(), dtype=np.bool_)
+    ends[lengths[lengths > 0].cumsum() - 1] = True
+    return Tried(total.reshape(shape), np.concatenate([np.zeros(0), *rewards]), ends)
 
 
 def winners(returns: NDArray[np.float64], confidence: float) -> NDArray[np.int64]:

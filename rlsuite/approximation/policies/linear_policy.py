@@ -14,9 +14,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.agents.fit_features import bind_features, check_features, check_width, legal_ids
+from rlsuite.agents.fit_features import (
+    FIT_ON,
+    arrays_below,
+    bind_again,
+    bind_features,
+    check_features,
+    kept_features,
+    learn_from_data,
+    legal_ids,
+    restored_features,
+)
 from rlsuite.core.aliases import Action, Env
-from rlsuite.core.checks import legal_actions
+from rlsuite.core.checks import legal_actions, whole_amount
 from rlsuite.core.compilation import compiled
 from rlsuite.core.described import Described
 from rlsuite.core.npz import Npz
@@ -25,7 +35,6 @@ from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.features.estimators import Transformer
 from rlsuite.features.feature_map import FeatureMap, FeatureRule
-from rlsuite.features.identity import Identity, OneHot
 
 
 class ParametricPolicy(Protocol):
@@ -97,6 +106,8 @@ class LinearPolicy(NamedPolicy):
     features : FeatureMap or transformer, optional
         What is multiplied by the weights, as for `LinearAgent`: by default `OneHot` for ids, and `Identity` for all
         other observations.
+    fit_on : int
+        Observations of random actions on which features that learn from data fit themselves.
 
     Attributes
     ----------
@@ -116,6 +127,7 @@ class LinearPolicy(NamedPolicy):
     """
 
     features: Transformer | None = None
+    fit_on: int = FIT_ON
 
     features_: FeatureMap = field(init=False, repr=False)
     weights_: NDArray[np.float64] = field(init=False, repr=False)
@@ -125,15 +137,18 @@ class LinearPolicy(NamedPolicy):
 
     def __post_init__(self) -> None:
         check_features(self.features)
+        self.fit_on = whole_amount("fit_on", self.fit_on)
         self._ready: Prepared | None = None
 
-    def for_env(self, env: str | Env) -> Self:
+    def for_env(self, env: str | Env, seed: int | None = None) -> Self:
         """Return such a policy for the spaces of an environment, all weights 0.
 
         Parameters
         ----------
         env : str or gymnasium.Env
             An id, ``module:Id``, ``file.py:Class``, or an instance.
+        seed : int, optional
+            Of the random actions that features which learn from data take in it; drawn if not given.
 
         Raises
         ------
@@ -142,13 +157,17 @@ class LinearPolicy(NamedPolicy):
         UnsuitableEnvironment
             If its actions are not Discrete, or its observations are not numbers, or of another width than what the
             features were fitted to.
-        NotLearned
-            If the features can only be learned from observations, and have not been.
+        ParameterError
+            If the features cannot be fitted to the observations.
         """
         made = find_env(env)
         actions = action_space_of(made)
         twin = copy.copy(self)
-        twin.features_, twin.encoding = bind_features(self.features, made)
+        if learn_from_data(self.features) and hasattr(self, "features_"):
+            twin.encoding = bind_again(self.features_, self.encoding, made)
+        else:
+            entropy = cast(int, np.random.SeedSequence(seed).entropy)
+            twin.features_, twin.encoding, _ = bind_features(self.features, made, entropy, self.fit_on)
         twin.first_action, twin.legal_ids = int(actions.start), legal_ids(made)
         twin.weights_ = np.zeros((twin.features_.n_features_out_, int(actions.n)))
         return twin
@@ -180,17 +199,12 @@ class LinearPolicy(NamedPolicy):
 
         Raises
         ------
-        ParameterError
-            If the features are not a `FeatureMap`: they could be kept as a pickle only, and none is ever loaded.
+        FileError
+            If the features are of another package and were given fitted.
         """
-        if self.features is not None and not isinstance(self.features, FeatureMap):
-            raise errors.ParameterError(
-                f"features of the class {type(self.features).__name__} cannot be saved without a pickle; use a "
-                "FeatureMap of rlsuite.features, or one of your own"
-            )
         numbers = np.array([self.first_action, self.encoding.first, self.encoding.n_ids, self.encoding.plain])
         about = {"numbers": numbers, "low": self.encoding.low, "high": self.encoding.high, "legal": self.legal_ids}
-        fitted = {f"features.{name}": np.asarray(value) for name, value in self.features_.fitted_.items()}
+        fitted = {f"features.{name}": value for name, value in kept_features(self.features_, self.encoding).items()}
         return {**about, "weights": self.weights_, **fitted}
 
     def restored(self, arrays: Npz) -> Self:
@@ -205,12 +219,10 @@ class LinearPolicy(NamedPolicy):
         low = arrays.take("policy.low", np.dtype(np.float64), ndim=1)
         high = arrays.take("policy.high", np.dtype(np.float64), low.shape)
         twin = copy.copy(self)
-        twin.encoding = Encoding(low, high, numbers[1], plain=bool(numbers[3]), n_ids=numbers[2])
+        known = Encoding(low, high, numbers[1], plain=bool(numbers[3]), n_ids=numbers[2])
         twin.first_action = numbers[0]
-        fitted = {name.removeprefix("policy.features."): arrays.take(name) for name in arrays.below("policy.features.")}
-        unfitted = (OneHot() if numbers[2] else Identity()) if self.features is None else copy.deepcopy(self.features)
-        twin.features_ = cast("FeatureMap", unfitted).restore(fitted)
-        check_width(twin.features_, twin.encoding)
+        fitted = arrays_below(arrays, "policy.features.")
+        twin.features_, twin.encoding = restored_features(self.features, known, fitted)
         twin.legal_ids = arrays.take("policy.legal", np.dtype(np.bool_), ndim=2)
         n_actions = twin.legal_ids.shape[1]
         if len(twin.legal_ids) not in (0, numbers[2]):

@@ -231,10 +231,14 @@ class PolicySearch(Learner):
             run.add(rewards[-1:], ends[-1:])
 
     def _start(self, env: str | Env, seed: int | None) -> None:
-        entropy = None if seed is None else whole_number("seed", seed, at_least=0)
+        sequence = np.random.SeedSequence(None if seed is None else whole_number("seed", seed, at_least=0))
+        assert isinstance(sequence.entropy, int)
         self._env = find_env(env)
-        sized = self.policy.for_env(self._env)
-        if "parameters_" not in vars(self):
+        has_learned = "parameters_" in vars(self)
+        known = self._policy if has_learned else self.policy
+        seeded = {"seed": sequence.entropy} if isinstance(known, LinearPolicy) else {}
+        sized = known.for_env(self._env, **seeded)
+        if not has_learned:
             self._policy, self.parameters_ = sized, np.array(sized.parameters, dtype=np.float64)
             self.begin(self.parameters_.size)
         elif sized.parameters.size != self.parameters_.size:
@@ -242,8 +246,6 @@ class PolicySearch(Learner):
                 f"this {type(self).__name__} has learned {self.parameters_.size} parameters; the environment needs "
                 f"{sized.parameters.size}. Use a new {type(self).__name__} for it"
             )
-        sequence = np.random.SeedSequence(entropy)
-        assert isinstance(sequence.entropy, int)
         self.seed_ = sequence.entropy
         self._rng = np.random.default_rng(sequence)
         self._asked_for = env

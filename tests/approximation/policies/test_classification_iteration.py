@@ -83,10 +83,10 @@ def test_rollouts_are_worth_the_action_values_of_the_policy(doors):
         return np.ones(len(seen), dtype=np.int64)
 
     shown = encoding(env.observation_space)
-    returns = try_actions(met, 3, np.arange(2), right, shown, 300, 50, GAMMA)
+    returns = try_actions(met, 3, np.arange(2), right, shown, 300, 50, GAMMA).returns
     error = returns.std(axis=2, ddof=1) / np.sqrt(300)
     assert (np.abs(returns.mean(axis=2) - q) < 5 * error + GAMMA**50).all()
-    twice = try_actions(met, 3, np.array([1, 1]), right, shown, 5, 50, GAMMA)
+    twice = try_actions(met, 3, np.array([1, 1]), right, shown, 5, 50, GAMMA).returns
     assert twice[:, 0].tobytes() == twice[:, 1].tobytes()  # the same action meets the same chances
     assert own.unwrapped.s == 6
 
@@ -149,3 +149,25 @@ def test_nothing_to_learn_is_said():
 def test_bad_parameters_are_named(settings, message):
     with pytest.raises(errors.ParameterError, match=message):
         search(**settings)
+
+
+def test_it_learns_for_so_many_steps_as_every_agent_does(doors, tmp_path):
+    env, _ = doors
+    few = {"states": 8, "rollouts": 2, "horizon": 5, "confidence": 0.5}
+    whole = search(**few).learn(env, steps=900, seed=1, evaluate_every=300, regret=True)
+    assert whole.record_.evaluation.shape == (3,)
+    assert whole.record_.evaluation[-1] <= whole.record_.optimal_value + 1e-9
+    assert whole.n_examples_.size > 1
+    assert whole.steps_ == 900
+    halves = search(**few).learn(env, steps=250, seed=1).learn(env, steps=650)
+    assert whole.episodes_.tobytes() == halves.episodes_.tobytes()
+    assert whole.n_examples_.tolist() == halves.n_examples_.tolist()
+    whole.save(tmp_path / "search.npz")
+    for twin in (halves, rl.load(tmp_path / "search.npz")):
+        assert [twin.act(cell) for cell in range(1, 7)] == [whole.act(cell) for cell in range(1, 7)]
+    results = rl.train(search(**few), env, steps=900, seeds=[1, 2], evaluate_every=300)
+    assert results.records[0].evaluation.tobytes() == whole.record_.evaluation.tobytes()
+    with pytest.raises(errors.ParameterError, match="iterations= is a length of its own"):
+        search().learn(env, iterations=1, steps=3)
+    with pytest.raises(errors.NotLearned, match="has not learned yet"):
+        search().save(tmp_path / "nothing.npz")

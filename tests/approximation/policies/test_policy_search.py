@@ -294,7 +294,7 @@ def test_many_seeds_are_many_runs_with_the_optimum(agent):
 def test_plain_data_and_back():
     search = CrossEntropyMethod(policy=LinearPolicy(features=OneHot()), noise=rl.Linear(1.0, 0.0, over=9))
     plain = describe(search)
-    assert plain["policy"] == {"name": "LinearPolicy", "features": {"name": "OneHot"}}
+    assert plain["policy"] == {"name": "LinearPolicy", "features": {"name": "OneHot"}, "fit_on": 1_000}
     assert describe(build_agent(plain)) == plain
     assert AGENTS.keys() < learner_classes().keys()
     assert "PolicySearch" not in learner_classes()

@@ -1,0 +1,79 @@
+import pickle
+
+import numpy as np
+import pytest
+
+import rlsuite as rl
+import rlsuite_envs  # noqa: F401 - registers rlsuite/*
+from rlsuite.agents.planners import Planner
+from rlsuite.core.described import describe
+from rlsuite.errors import NotLearned, ParameterError, UnsuitableEnvironment
+from rlsuite.experiments import Experiment
+from rlsuite.registry import build_agent, learner_classes
+
+GRID = "rlsuite/ObstacleGrid-v0"
+METHODS = sorted(name for name, kind in learner_classes().items() if issubclass(kind, Planner))
+
+
+def made(name, **options):
+    return build_agent({"name": name, "gamma": 0.9 if name != "StochasticShortestPath" else 1.0, **options})
+
+
+def test_methods_are_found_and_no_agent_loses_its_name():
+    assert {"Planner", "ValueIteration", "PolicyIteration", "GaussSeidel", "LinearProgramming"} <= set(METHODS)
+    assert learner_classes()["PrioritizedSweeping"] is rl.PrioritizedSweeping
+    assert {"Auto", "Reference"}.isdisjoint(METHODS)
+
+
+@pytest.mark.cases("ValueIteration", "LinearProgramming")
+@pytest.mark.parametrize("name", METHODS)
+def test_each_finds_the_optimum_and_is_kept(name, tmp_path):
+    planner = made(name).learn(GRID, steps=200, evaluate_every=50, seed=7, regret=True)
+    record = planner.record_
+    assert record.evaluation_time.tolist() == [50, 100, 150, 200]
+    assert record.evaluation[-1] == pytest.approx(record.optimal_value)
+    planner.save(tmp_path / "planner.npz")
+    for twin in (rl.load(tmp_path / "planner.npz"), pickle.loads(pickle.dumps(planner))):
+        assert describe(twin) == describe(planner)
+        assert twin.q_.tobytes() == planner.q_.tobytes()
+        assert twin.act(0) == planner.act(0)
+
+
+def test_errors_fall_with_the_sweeps():
+    planner = made("ValueIteration").learn(GRID, steps=12, evaluate_every=1, regret=True)
+    error = planner.record_.optimal_value - planner.record_.evaluation
+    assert error[0] > 0.0
+    assert error[-1] == pytest.approx(0.0)
+    solution = rl.solve(rl.MDP.from_env(GRID, gamma=0.9), "value_iteration")
+    assert planner.solution_.converged
+    assert planner.solution_.iterations <= solution.iterations
+    np.testing.assert_array_equal(planner.policy().argmax(axis=1), np.maximum(solution.policy, 0))
+
+
+def test_beside_learners_in_a_file(tmp_path):
+    file = tmp_path / "both.toml"
+    file.write_text(
+        "steps = 60\nseeds = 2\nevaluate_every = 20\nenvironments = [{ id = 'FrozenLake-v1' }]\n"
+        "agents = [{ name = 'value-iteration', gamma = 0.9 }, { name = 'Sarsa', gamma = 0.9 }]\n"
+    )
+    planned, learned = Experiment.read(file).run(tmp_path / "results")["FrozenLake-v1"]
+    assert planned.agent == "ValueIteration"
+    assert planned.evaluation_time.tolist() == learned.evaluation_time.tolist() == [20, 40, 60]
+    assert planned.records[0].evaluation[-1] == pytest.approx(planned.records[0].optimal_value)
+
+
+def test_nonsense_is_refused():
+    with pytest.raises(ParameterError, match="did you mean 'value_iteration'"):
+        Planner(method="value_iteraton")
+    with pytest.raises(NotLearned, match="has not planned yet"):
+        Planner().act(0)
+    with pytest.raises(UnsuitableEnvironment, match="CartPole-v1: it has no transition table"):
+        Planner().learn("CartPole-v1", steps=3)
+    with pytest.raises(UnsuitableEnvironment, match="its states are hidden"):
+        Planner().learn("rlsuite/Tiger-v0", steps=3)
+    corridor = rl.MDP.from_successors([[None, 1], [0, 2], [None, None]], [[0, 0], [0, 100], [0, 0]], gamma=0.9)
+    planner = Planner(gamma=0.9).learn(corridor.to_env(), steps=3)
+    with pytest.raises(ParameterError, match="is terminal"):
+        planner.act(2)
+    with pytest.raises(ParameterError, match="action_mask"):
+        planner.act(1, action_mask=[1, 0])
