@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from rlsuite import __version__, errors
-from rlsuite.cli import checking, demo, experiments, filtering, listing, solving, training
+from rlsuite.cli import checking, choosing, demo, experiments, filtering, fitting, listing, solving, training
 from rlsuite.cli.options import two_agents, with_parameters_joined
 from rlsuite.cli.output import complain, note, show_warning
 from rlsuite.synonyms import FORMER_NAMES, in_dashes, nearest
 
-COMMANDS = (demo, listing, training, experiments, checking, solving, filtering)
+COMMANDS = (demo, listing, training, experiments, choosing, checking, solving, filtering, fitting)
 """Modules of commands, in the order in which help lists them."""
 
 INSTEAD = {
@@ -28,7 +28,6 @@ INSTEAD = {
     "sweep": "list the agents with their parameters in an experiment file: rlsuite run FILE.toml (docs/experiments.md)",
     "tune": "list the agents with their parameters in an experiment file: rlsuite run FILE.toml (docs/experiments.md)",
     "learn": "rlsuite train AGENT ENV",
-    "fit": "rlsuite train AGENT ENV",
     "plan": "rlsuite solve ENV",
     "test": "'rlsuite check ENV' checks an environment, rlsuite.testing.check_agent(agent) in Python an agent",
     "render": "rlsuite train AGENT ENV --gif FILE.gif",

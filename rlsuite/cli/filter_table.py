@@ -17,7 +17,14 @@ from rlsuite.cli.beliefs import cells, heads, names
 from rlsuite.cli.options import Keywords
 from rlsuite.cli.output import Facts, number
 from rlsuite.errors import FileError, ParameterError
-from rlsuite.inference import HMM, decode_episode, path_log_probability, smooth_episode
+from rlsuite.inference import (
+    HMM,
+    StateScores,
+    decode_episode,
+    path_log_probability,
+    smooth_episode,
+    state_scores,
+)
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 
@@ -107,6 +114,26 @@ def read(path: str, width: int, *, with_actions: bool) -> Steps:
     return Steps([], [line for _, line in lines])
 
 
+def titled(path: str) -> dict[str, list[str]]:
+    """Return the columns of a text file by their titles, in small letters; without titles all of it is observations.
+
+    Raises
+    ------
+    FileError
+        If the file is missing, is not text or holds nothing, has titles but none of observations, or a line has too few
+        or too many entries; the message names the line.
+    """
+    lines = _lines(Path(path))
+    if not lines:
+        raise FileError(f"{path} holds no observations")
+    titles = [entry.casefold() for entry in lines[0][1]]
+    if OBSERVATION in titles:
+        return _by_title(path, lines[1:], titles)
+    if all(re.fullmatch("[a-z_ ]+", title) for title in titles):
+        raise FileError(f"{path}: there is no column {OBSERVATION!r}, only {', '.join(titles)}")
+    return {OBSERVATION: [word for _, line in lines for word in line]}
+
+
 def index(what: str, word: str, labels: Sequence[str] | None, how_many: int) -> int:
     """Return the number of the action or observation that a word names.
 
@@ -192,13 +219,17 @@ def _columns(path: str, lines: list[tuple[int, list[str]]], titles: list[str], *
         raise FileError(
             f"{path}: there is no column {ACTION!r}, and in a POMDP an action comes before each observation"
         )
+    column = _by_title(path, lines, titles)
+    return Steps(column[ACTION] if with_actions else [], [[word] for word in column[OBSERVATION]])
+
+
+def _by_title(path: str, lines: list[tuple[int, list[str]]], titles: list[str]) -> dict[str, list[str]]:
     if not lines:
         raise FileError(f"{path} holds no observations")
     for at, line in lines:
         if len(line) != len(titles):
             raise FileError(f"{path}:{at}: there are {len(titles)} columns, and this line has {len(line)} entries")
-    column = {title: [line[place] for _, line in lines] for place, title in enumerate(titles)}
-    return Steps(column[ACTION] if with_actions else [], [[word] for word in column[OBSERVATION]])
+    return {title: [line[place] for _, line in lines] for place, title in enumerate(titles)}
 
 
 @dataclass(frozen=True)
@@ -250,6 +281,25 @@ class Trail:
         if self.path is not None:
             facts |= {"path": self.path, "path_log_probability": self.path_log_probability}
         return facts
+
+
+def recognised(found: Trail, truth: list[str]) -> StateScores:
+    """Compare the states that were found with the true ones, given by name or number.
+
+    Those of the path count, if there is one, else the most probable state at each time.
+
+    Raises
+    ------
+    ParameterError
+        If there is not one for each time, or a state is unknown.
+    """
+    if len(truth) != len(found.beliefs):
+        first = " (the first is that before the first action)" if ACTION in found.seen else ""
+        raise ParameterError(f"--truth has {len(truth)} states, and there are {len(found.beliefs)} times{first}")
+    known = found.beliefs if found.smoothed is None else found.smoothed
+    guessed = known.argmax(axis=1) if found.path is None else found.path
+    states = [index("state", word, found.state_labels, found.beliefs.shape[1]) for word in truth]
+    return state_scores(states, guessed)
 
 
 def trail(model: HMM | POMDP, steps: Steps, *, smooth: bool, decode: bool) -> Trail:

@@ -14,7 +14,7 @@ from rlsuite.errors import ParameterError
 
 if TYPE_CHECKING:
     from rlsuite.cli.filter_table import Steps, Trail
-    from rlsuite.inference import HMM
+    from rlsuite.inference import HMM, StateScores
     from rlsuite.models import POMDP
 
 
@@ -72,6 +72,11 @@ def add(commands: Commands) -> None:
         help=f"also the best action after the last observation, in a POMDP (plans for at most {PLANNING} seconds)",
     )
     parser.add_argument(
+        "--truth",
+        metavar="S,...",
+        help="the true states, one for each time: how many are recognised, and the precision and recall of each state",
+    )
+    parser.add_argument(
         "--plot", metavar="FILE.png", help="draw the states of a hidden Markov model over time (.png, .svg, .pdf)"
     )
     add_look_flags(parser)
@@ -81,7 +86,7 @@ def add(commands: Commands) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Filter."""
-    from rlsuite.cli.filter_table import trail
+    from rlsuite.cli.filter_table import recognised, split, trail
     from rlsuite.cli.load import open_model
     from rlsuite.inference import HMM
     from rlsuite.models import MDP
@@ -100,12 +105,13 @@ def run(chosen: argparse.Namespace) -> int:
     with compiling_message():
         found = trail(model, steps, smooth=chosen.smooth, decode=chosen.decode)
         best = _best_action(model, found) if chosen.best_action and not isinstance(model, HMM) else None
+    scores = None if chosen.truth is None else recognised(found, split(chosen.truth))
     if chosen.plot and isinstance(model, HMM):
         from rlsuite.plotting import state_posteriors
         from rlsuite.plotting.figure import write
 
         write(chosen.plot, state_posteriors, model, found.given["observations"], **look)
-    _report(chosen, found, best)
+    _report(chosen, found, best, scores)
     return 0
 
 
@@ -181,10 +187,11 @@ def _either(words: list[str], listed: list[str]) -> list[str]:
     return words or listed
 
 
-def _report(chosen: argparse.Namespace, found: "Trail", best: BestAction | None) -> None:
+def _report(chosen: argparse.Namespace, found: "Trail", best: BestAction | None, scores: "StateScores | None") -> None:
     if chosen.json:
         written = {"plot": chosen.plot} if chosen.plot else {}
-        print_json({"model": chosen.model, **found.facts(), **(best or {}), **written})
+        known = {} if scores is None else {"scores": scores._asdict()}
+        print_json({"model": chosen.model, **found.facts(), **(best or {}), **known, **written})
         return
     print(f"{chosen.model}, {'smoothed' if chosen.smooth else 'filtered'}")
     print(table(["t", *found.heads()], _rows(found), len(found.beliefs)))
@@ -194,7 +201,11 @@ def _report(chosen: argparse.Namespace, found: "Trail", best: BestAction | None)
     if best is not None:
         label, gap = best["best_action_label"], number(best["gap_at_start"])
         summary.append(("best action now", f"{label} (of a plan whose value at the start is known within {gap})"))
+    if scores is not None:
+        summary.append(("recognised", f"{scores.accuracy:.1%} of the states"))
     print(columns(summary))
+    if scores is not None:
+        print(table(["state", "precision", "recall", "F"], _scored(found, scores), len(scores.recall)))
     if chosen.plot:
         print(f"  written: {chosen.plot}")
     if not (chosen.smooth or chosen.decode or best):
@@ -205,3 +216,8 @@ def _report(chosen: argparse.Namespace, found: "Trail", best: BestAction | None)
 def _rows(found: "Trail") -> Iterator[list[str]]:
     for t in range(len(found.beliefs)):
         yield [str(t), *found.row(t)]
+
+
+def _scored(found: "Trail", scores: "StateScores") -> Iterator[list[str]]:
+    for state, *numbers in zip(found.states, scores.precision, scores.recall, scores.f_score, strict=False):
+        yield [state, *map(number, numbers)]

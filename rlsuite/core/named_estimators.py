@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final, TypeAlias
 
 from rlsuite import errors
@@ -56,7 +57,7 @@ def named_class(spec: str, folder: Path = Path()) -> type:
         If there is no such module or file, or running it raises.
     """
     place, name = parts_of(spec)
-    return _class_in(vars(module_of(place, folder)), place, name)
+    return _class_in(module_of(place, folder), place, name)
 
 
 def imported_class(spec: str) -> type:
@@ -79,13 +80,14 @@ def imported_class(spec: str) -> type:
         module = module_of(place)
     if module is None:
         raise UnknownClass(f"{spec!r}: {place} is not imported")
-    return _class_in(vars(module), place, name)
+    return _class_in(module, place, name)
 
 
-def _class_in(names: Mapping[str, Any], place: str, name: str) -> type:
-    found = names.get(name)
+def _class_in(module: ModuleType, place: str, name: str) -> type:
+    found: object = getattr(module, name, None) if name else None  # a package may load its names on first use
     if inspect.isclass(found):
         return found
+    names = {key: getattr(module, key) for key in dir(module)}
     able = [key for key, one in names.items() if inspect.isclass(one) and hasattr(one, "fit") and key[:1] != "_"]
     if not name:
         raise errors.ParameterError(f"{place} names no class: write '{place}:Class' (estimators there: {_some(able)})")

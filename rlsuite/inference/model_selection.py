@@ -106,6 +106,16 @@ class Selection:
         return self.models[self._index]
 
     @property
+    def posterior(self) -> FloatArray:
+        """(n,) float64: how probable each number of states is, if all were equally so before the data.
+
+        Pr[m | z] is proportional to Pr[z | m], the logarithm of which is -BIC / 2 up to terms that do not grow with the
+        data (Schwarz 1978). What all models say together is their mean with these weights.
+        """
+        weights = np.exp((self.bic.min() - self.bic) / 2.0)
+        return weights / weights.sum()
+
+    @property
     def _index(self) -> int:
         if self.criterion == "held_out":
             return int(np.argmax(self.held_out))

@@ -77,16 +77,22 @@ def state_scores(true: ArrayLike, decoded: ArrayLike, *, beta: float = 1.0, matc
     k = 1 + max(int(states.max()), int(found.max()))
     named = np.arange(k)
     if match:
-        table = metrics.confusion_matrix(states, found, labels=named)
-        rows, columns = linear_sum_assignment(table, maximize=True)
+        rows, columns = linear_sum_assignment(_confusion(states, found, k), maximize=True)
         named[columns] = rows
         found = named[found]
     every = np.arange(k)
     precision, recall, f_score, _ = metrics.precision_recall_fscore_support(
         states, found, beta=beta, labels=every, zero_division=0.0
     )
-    confusion = metrics.confusion_matrix(states, found, labels=every).astype(np.int64)
+    confusion = _confusion(states, found, k)
     return StateScores(confusion, float(confusion.trace() / len(states)), precision, recall, f_score, named)
+
+
+def _confusion(true: IndexArray, decoded: IndexArray, k: int) -> IndexArray:
+    """Return how often a true state (row) was taken for another (column): (k, k)."""
+    table = np.zeros((k, k), dtype=np.int64)
+    np.add.at(table, (true, decoded), 1)
+    return table
 
 
 def _states(name: str, given: ArrayLike) -> IndexArray:

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from rlsuite.reference.mdp import policy_evaluation as policy_evaluation
     from rlsuite.reference.mdp import policy_iteration as policy_iteration
     from rlsuite.reference.mdp import value_iteration as value_iteration
+    from rlsuite.reference.neighbours import kernel_distances as kernel_distances
+    from rlsuite.reference.neighbours import nearest_neighbours as nearest_neighbours
     from rlsuite.reference.networks import backpropagation as backpropagation
     from rlsuite.reference.networks import feed_forward as feed_forward
     from rlsuite.reference.pomdp import backprojection as backprojection

@@ -268,3 +268,17 @@ def test_the_best_action_in_the_last_belief(rlsuite, umbrella_file):
     refused = rlsuite("filter", umbrella_file, "0", "--best-action")
     assert refused.code == 2
     assert "--best-action applies only to POMDPs" in refused.err
+
+
+def test_true_states_say_how_many_are_recognised(rlsuite, rlsuite_json, umbrella_file):
+    flags = (umbrella_file, 0, 0, 1, 0, "--truth", "rain,rain,dry,1")
+    done = rlsuite("filter", *flags)
+    assert "recognised      75.0% of the states" in done.out
+    assert [line.split() for line in done.out.splitlines()[-2:]] == [
+        ["rain", "0.666667", "1", "0.8"],
+        ["dry", "1", "0.5", "0.666667"],
+    ]
+    assert rlsuite_json("filter", *flags, "--decode")["scores"]["confusion"] == [[2, 0], [1, 1]]
+    assert "--truth has 1 states, and there are 3 times (the first" in (
+        rlsuite("filter", "rlsuite/Tiger-v0", 0, 0, 0, 0, "--truth", "0").err
+    )

@@ -139,3 +139,10 @@ def test_a_file_says_which_module_is_missing(tmp_path):
     np.savez(tmp_path / "agent.npz", **{**arrays, "header": np.array(json.dumps(header))})
     with pytest.raises(FileError, match="not_imported is not imported; import the module that defines it first"):
         rl.load(tmp_path / "agent.npz")
+
+
+def test_classes_that_a_package_loads_on_first_use_are_found():
+    name = "rlsuite.approximation:LocallyWeightedRegression"
+    assert named_class(name) is imported_class(name) is rl.approximation.LocallyWeightedRegression
+    with pytest.raises(ParameterError, match=r"did you mean 'rlsuite\.approximation:GatedExperts'"):
+        named_class("rlsuite.approximation:GatedExpert")

@@ -162,6 +162,9 @@ def test_the_number_of_states_is_found(criterion):
     np.testing.assert_allclose(found.bic, np.log(900) * free - 2 * found.log_likelihoods)
     assert np.isnan(found.held_out).all() == (criterion != "held_out")
     assert str(found).splitlines()[3].endswith("*")
+    expected = np.exp(-found.bic / 2 + found.bic.min() / 2)
+    np.testing.assert_allclose(found.posterior, expected / expected.sum())
+    assert found.posterior.argmax() == 2
 
 
 def test_a_single_sequence_is_cut_for_being_held_out():

@@ -15,6 +15,11 @@ def test_accuracy_hides_a_state_that_is_never_found():
     assert (scores.accuracy, scores.recall[1], scores.precision[1], scores.f_score[1]) == (0.9, 0.0, 0.0, 0.0)
 
 
+def test_a_single_state_is_recognised():
+    scores = state_scores([0, 0], [0, 0])
+    assert (scores.confusion.tolist(), scores.accuracy, scores.f_score.tolist()) == ([[2]], 1.0, [1.0])
+
+
 @pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
 def test_scores_of_a_table_by_hand(beta):
     table = np.array([[5, 1, 0], [2, 3, 1], [0, 0, 4]])

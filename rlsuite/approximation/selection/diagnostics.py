@@ -61,7 +61,7 @@ def control_errors(q: Values, batch: Batch, gamma: float) -> NDArray[np.float64]
     Raises
     ------
     ParameterError
-        If gamma is outside [0, 1], or `q` does not give finite values of all actions for each observation.
+        If gamma is outside [0, 1], or `q` does not give finite values of all legal actions for each observation.
 
     Examples
     --------
@@ -70,8 +70,8 @@ def control_errors(q: Values, batch: Batch, gamma: float) -> NDArray[np.float64]
     array([-0.5,  2. ])
     """
     check_batch(batch, "control_errors")
-    now = _action_values(q(batch.observation), batch)[np.arange(len(batch)), batch.action]
-    later = _action_values(q(batch.next_observation), batch).max(axis=1)
+    now = _action_values(q(batch.observation), batch, batch.action_mask)[np.arange(len(batch)), batch.action]
+    later = _action_values(q(batch.next_observation), batch, batch.next_action_mask).max(axis=1)
     return batch.reward + fraction("gamma", gamma) * np.where(batch.terminated, 0.0, later) - now
 
 
@@ -221,11 +221,14 @@ def double_sampled_error(errors: ArrayLike, batch: Batch) -> DoubleSampled:
     return DoubleSampled(float(error), float(single - error), float(m.sum() / len(batch)))
 
 
-def _action_values(q: ArrayLike, batch: Batch) -> NDArray[np.float64]:
-    """Action values of a batch, perhaps of more actions than occur in it."""
+def _action_values(q: ArrayLike, batch: Batch, mask: NDArray[np.bool_] | None) -> NDArray[np.float64]:
+    """Action values of a batch, perhaps of more actions than occur in it; minus infinity for illegal ones."""
     found = np.asarray(q, dtype=np.float64)
     n_actions = max(found.shape[1], batch.n_actions) if found.ndim == 2 else batch.n_actions
-    return _checked("q", found, (len(batch), n_actions))
+    if mask is None or found.shape != (len(batch), n_actions):
+        return _checked("q", found, (len(batch), n_actions))
+    illegal = np.pad(~mask, ((0, 0), (0, n_actions - mask.shape[1])))
+    return np.where(illegal, -np.inf, _checked("q", np.where(illegal, 0.0, found), found.shape))
 
 
 def _checked(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:

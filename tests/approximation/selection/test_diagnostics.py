@@ -165,3 +165,15 @@ def test_what_is_no_batch_is_named(measure):
         measure(lambda seen: seen, "CartPole-v1", 0.9)
     with pytest.raises(ParameterError, match="double_sampled_error takes a Batch, not a NoneType"):
         double_sampled_error([1.0], None)
+
+
+def test_an_illegal_action_counts_for_nothing():
+    """Action 1 would be worth 9 where the mask forbids it."""
+    given = [0, 1], [0, 0], [1.0, 5.0], [1, 2], [False, True]
+    masks = {"action_mask": [[1, 0], [1, 0]], "next_action_mask": [[1, 0], [0, 0]]}
+    batch = Batch.from_arrays(*given, **masks)
+    for illegal in (9.0, -np.inf):
+        q = np.array([[2.0, illegal], [4.0, illegal]])
+        assert control_errors(lambda x, q=q: q[x[:, 0].astype(int) % 2], batch, 0.5).tolist() == [1.0, 1.0]
+    with pytest.raises(ParameterError, match=r"q\[0, 0\] is -inf"):
+        control_errors(lambda x: np.full((len(x), 2), -np.inf), batch, 0.5)
