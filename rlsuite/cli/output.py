@@ -90,14 +90,14 @@ def columns(rows: Iterable[Sequence[str]], indent: str = "  ") -> str:
     return "\n".join(indent + line.rstrip() for line in lines)
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], total: int) -> str:
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], total: int, most: int = MOST_ROWS) -> str:
     """The first rows of a table, under a header, and how many more there are of all `total`.
 
     >>> table(["state", "value"], ([str(state), "0"] for state in range(1_000)), 1_000).splitlines()[-1]
     '  ... and 800 more: --json has them'
     """
-    text = columns([header, *islice(rows, MOST_ROWS)])
-    rest = total - MOST_ROWS
+    text = columns([header, *islice(rows, most)])
+    rest = total - most
     return f"{text}\n  ... and {rest:,} more: --json has them" if rest > 0 else text
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from rlsuite.cli.beliefs import MOST_COLUMNS, cells, heads, names
-from rlsuite.cli.output import MOST_ROWS, Facts, columns, number, table
+from rlsuite.cli.output import Facts, columns, number, table
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning import (
@@ -25,6 +25,10 @@ from rlsuite.rendering import GridDrawing
 
 if TYPE_CHECKING:
     from rlsuite.rendering import GridLayout
+
+
+MOST_SHOWN = 20
+"""Rows of a table of states, vectors or beliefs on the screen; --json has them all."""
 
 
 class View(Protocol):
@@ -75,7 +79,7 @@ class _Any:
         return {"first_action": self.first}
 
     def shown(self) -> str:
-        return table(["belief", "action"], [["start", _actions(self.pomdp)[self.first]]], 1)
+        return table(["belief", "action"], [["start", _actions(self.pomdp)[self.first]]], 1, MOST_SHOWN)
 
 
 class _Vectors:
@@ -120,7 +124,7 @@ class _Vectors:
                 yield [str(vector), actions[int(plan.actions[vector])], *entries, *then]
 
         header = ["vector", "action", *states, *(f"after {seen}" for seen in after)]
-        return table(header, rows(), plan.n_vectors)
+        return table(header, rows(), plan.n_vectors, MOST_SHOWN)
 
     def _values(self) -> Iterator[list[str]]:
         """The entries of each vector."""
@@ -129,7 +133,7 @@ class _Vectors:
 
     def _sizes(self) -> Iterator[list[str]]:
         """The value of each vector at the start, the number of its finite entries, and their range."""
-        vectors = self.plan.alpha_vectors[:MOST_ROWS]
+        vectors = self.plan.alpha_vectors[:MOST_SHOWN]
         for vector, start in zip(vectors, values_at(vectors, self.pomdp.start[np.newaxis])[0].tolist(), strict=True):
             held = vector[vector > -np.inf]
             yield [number(start), f"{held.size:,}", *((number(held.min()), number(held.max())) if held.size else "--")]
@@ -168,7 +172,7 @@ class _Points:
                 yield [*cells(weights, states), *reached, number(self.value[belief]), actions[self.policy[belief]]]
 
         reached = [] if self.depth is None else ["after steps"]
-        return table([*heads(states), *reached, "value", "best action"], rows(), len(self.beliefs))
+        return table([*heads(states), *reached, "value", "best action"], rows(), len(self.beliefs), MOST_SHOWN)
 
 
 class _Search:
@@ -193,7 +197,7 @@ class _Search:
             for action, q in zip(_actions(self.pomdp), self.decision.q.tolist(), strict=False):
                 yield [action, "illegal" if q == -np.inf else "not searched" if np.isnan(q) else number(q)]
 
-        return table(["action", "value at the start"], rows(), self.pomdp.n_actions)
+        return table(["action", "value at the start"], rows(), self.pomdp.n_actions, MOST_SHOWN)
 
 
 def _where_first_reached(solution: BeliefSolution) -> tuple[list[float], list[int]]:
@@ -364,7 +368,7 @@ def _map(layout: "GridLayout", mdp: MDP, solution: Solution) -> str:
 
 def _table(mdp: MDP, solution: Solution) -> str:
     """Value and best actions of each state, one row each."""
-    shown = min(mdp.n_states, MOST_ROWS)
+    shown = min(mdp.n_states, MOST_SHOWN)
     states, actions = names(mdp.state_labels, shown), names(mdp.action_labels, mdp.n_actions)
     optimal: list[list[bool]] = solution.optimal_actions[:shown].tolist()
 
@@ -374,4 +378,4 @@ def _table(mdp: MDP, solution: Solution) -> str:
             yield [state, number(value), " or ".join(best) or "-"]
 
     header = ["state", "value" if _gain(solution) is None else "bias", "best action"]
-    return table(header, rows(), mdp.n_states)
+    return table(header, rows(), mdp.n_states, MOST_SHOWN)

@@ -157,7 +157,7 @@ def test_many_states_and_vectors_are_cut_short(rlsuite, rlsuite_json, tmp_path):
     many = rl.POMDP.from_arrays(np.ones((1, 250, 1)), [np.arange(250.0)], [[1.0]], gamma=0.5, state_labels=["only"])
     many.write(tmp_path / "many.npz")
     given = ["solve", "many.npz", "--method", "qmdp"]
-    assert rlsuite(*given, "--show").out.splitlines()[-1] == "  ... and 50 more: --json has them"
+    assert rlsuite(*given, "--show").out.splitlines()[-1] == "  ... and 230 more: --json has them"
     assert len(rlsuite_json(*given)["alpha_vectors"]) == 250
 
 

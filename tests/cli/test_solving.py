@@ -223,7 +223,7 @@ def test_what_is_large_is_cut_short(rlsuite, rlsuite_json):
     assert shown.code == 0, shown.err
     lines = shown.out.splitlines()
     assert lines[4].split() == ["state", "value", "best", "action"]
-    assert lines[-1] == f"  ... and {360 - 200} more: --json has them"
+    assert lines[-1] == f"  ... and {360 - 20} more: --json has them"
     assert len(rlsuite_json("solve", *grid)["value"]) == 360
 
 
