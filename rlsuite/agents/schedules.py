@@ -325,8 +325,10 @@ def as_positive_schedule(name: str, value: object) -> Schedule:
 
 def _accept(name: str, value: object) -> Schedule:
     if isinstance(value, bool) or not isinstance(value, Real | Schedule):
+        of_values = getattr(value, "described_as", "") == "values"  # whose `Linear` is another
         raise errors.ParameterError(
             f"{name}={value!r} must be a number or a schedule (Linear, Exponential, Inverse, Polynomial)"
+            + "; the schedule is rlsuite.Linear(start, end, over), this Linear is for values=" * of_values
         )
     return value if isinstance(value, Schedule) else Constant(float(value))
 

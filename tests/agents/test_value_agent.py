@@ -14,7 +14,7 @@ from rlsuite.agents.values import Linear, Table
 from rlsuite.approximation import OneHot, SemiGradientSarsa, TileCoding
 from rlsuite.core.described import describe
 from rlsuite.errors import NotLearned, ParameterError, UnsuitableEnvironment
-from rlsuite.registry import agent_classes
+from rlsuite.registry import agent_classes, build_agent
 
 
 def of(base):
@@ -236,11 +236,25 @@ def test_agents_do_not_share_the_values_they_were_given():
         ({"values": Linear(OneHot()), "features": OneHot()}, "give Linear.features, initial"),
         ({"values": Table(), "initial_value": 1.0}, "initial_value= alone"),
         ({"values": Linear(), "learning_rate": rl.Inverse(1.0, per="visits")}, "per='visits' needs a table"),
+        ({"values": rl.Linear(1.0, 0.1, over=10)}, "rlsuite.Linear is a schedule, for learning_rate="),
+        (
+            {"learning_rate": Linear()},
+            r"schedule is rlsuite\.Linear\(start, end, over\), this Linear is for values=",
+        ),
     ],
 )
 def test_values_that_are_refused(given, message):
     with pytest.raises(ParameterError, match=message):
         rl.Sarsa(**given)
+
+
+def test_values_of_a_file():
+    written = {"name": "sarsa", "values": {"name": "linear", "features": {"name": "tile-coding", "bins": 4}}}
+    agent = build_agent(written)
+    assert repr(agent.values).startswith("Linear(features=TileCoding(bins=4), initial=0.0")
+    assert repr(build_agent(describe(agent))) == repr(agent)
+    with pytest.raises(ParameterError, match="unknown values 'Tabel'; did you mean 'Table'"):
+        build_agent({"name": "Sarsa", "values": {"name": "Tabel"}})
 
 
 def test_bad_parameters_of_values():

@@ -48,7 +48,7 @@ def check_unit(name: str, rate: Rate) -> None:
 
 @dataclass(eq=False)
 class Linear(Representation):
-    """Values that are linear in features (S&B2 eq. 9.8).
+    """Values that are linear in features (S&B2 eq. 9.8); not to be confused with the schedule `rlsuite.Linear`.
 
     Parameters
     ----------

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite import errors
 from rlsuite.agents.episode_buffer import EpisodeBuffer, new_episode_buffer
 from rlsuite.agents.memory import STATE_TABLE, Memory
+from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.values.linear import Linear
 from rlsuite.agents.values.representation import Greedy, Representation
 from rlsuite.core.aliases import Observation
@@ -158,7 +159,10 @@ def chosen(
     if values is None:
         return Table(initial_value) if features is None else Linear(features, initial_value)
     if not isinstance(cast(object, values), Representation):
-        raise errors.ParameterError(f"values={values!r} must be Table(), or Linear(features) of rlsuite.agents.values")
+        raise errors.ParameterError(
+            f"values={values!r} must be Table(), or Linear(features) of rlsuite.agents.values"
+            + "; rlsuite.Linear is a schedule, for learning_rate=" * isinstance(values, Schedule)
+        )
     if features is not None or initial_value != 0.0:
         raise errors.ParameterError(
             "values= has its own features and initial value: give Linear(features, initial), or features= and "
