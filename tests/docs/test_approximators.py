@@ -23,7 +23,7 @@ def test_code_prints_what_its_comments_say(page: str, tmp_path: Path) -> None:
     done = subprocess.run(run, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == promised
-    assert len(promised) == 5
+    assert len(promised) == 6
 
 
 def test_tables_list_every_estimator_that_was_measured(page: str, root: Path) -> None:
