@@ -6,7 +6,6 @@ import pytest
 import rlsuite as rl
 from rlsuite.agents.state_values import reads_state_values
 from rlsuite.errors import FormerSignatureWarning
-from rlsuite.testing import check_agent
 
 
 @rl.compiled
@@ -55,10 +54,15 @@ def test_former_rules_learn_the_same_from_a_view():
     assert former.visits_.sum() == 4_000
 
 
-@pytest.mark.slow
-def test_former_rules_behave_as_agents_do():
+def test_former_rules_go_on_with_what_they_have_learned():
+    whole = agents()[0]
+    halves = type(whole)(learning_rate=whole.learning_rate)
     with pytest.warns(FormerSignatureWarning):
-        check_agent(agents()[0])
+        whole.learn("FrozenLake-v1", steps=300, seed=1, loop="stepwise")
+    with pytest.warns(FormerSignatureWarning):
+        halves.learn("FrozenLake-v1", steps=100, seed=1, loop="stepwise").learn("FrozenLake-v1", steps=200)
+    assert whole.value_.tobytes() == halves.value_.tobytes()
+    assert whole.episodes_["length"].sum() == halves.episodes_["length"].sum()
 
 
 def test_only_former_rules_read_the_field():
