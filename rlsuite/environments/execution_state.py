@@ -1,11 +1,11 @@
 """Where a step stands when it draws: one that stands there again, with all it knows the same, does the same again.
 
 This is how a loop that draws until something fits, as ``while cell in walls: cell = rng.integers(9)``, is recognised.
-`Place` is the chain of calls that leads to a draw. What the step knows there are the local variables that it may still
-read, which the byte code says, and what stands on the stacks of its frames, which cannot be seen. The byte code says
-where that can only be constants, names and attributes. Otherwise it is known by the moment at which it was put there
-(`Moments`): when a round of a for loop began, or a function was called. A draw in the middle of a computation, as the
-second one of ``rng.integers(3) + rng.integers(3)``, is `NotComparable`; the first one is not.
+`DrawSite` is the chain of calls that leads to a draw. What the step knows there are the local variables that it may
+still read, which the byte code says, and what stands on the stacks of its frames, which cannot be seen. The byte code
+says where that can only be constants, names and attributes. Otherwise it is known by the moment at which it was put
+there (`Moments`): when a round of a for loop began, or a function was called. A draw in the middle of a computation, as
+the second one of ``rng.integers(3) + rng.integers(3)``, is `NotComparable`; the first one is not.
 """
 
 import contextlib
@@ -240,7 +240,7 @@ class Moments:
 
     @contextlib.contextmanager
     def noted(self) -> Generator[None]:
-        """Note the moments of what is called meanwhile."""
+        """Record the moments of what is called meanwhile."""
         self._latest.clear()
         self._n = 0
         before = sys.gettrace()
@@ -270,7 +270,7 @@ class Moments:
         return trace
 
 
-class Place(NamedTuple):
+class DrawSite(NamedTuple):
     """Where a step draws: the calls that lead there, innermost first."""
 
     frames: tuple[tuple[int, int], ...]
@@ -278,7 +278,7 @@ class Place(NamedTuple):
 
     @classmethod
     def of(cls, frame: FrameType | None, below: Container[int]) -> Self:
-        """Return the place of a frame, up to the frame of one of the functions that call the step."""
+        """Return the site of a frame, up to the frame of one of the functions that call the step."""
         frames: list[tuple[int, int]] = []
         while frame is not None and id(frame.f_code) not in below:
             frames.append((id(frame.f_code), frame.f_lasti))
@@ -286,7 +286,7 @@ class Place(NamedTuple):
         return cls(tuple(frames))
 
 
-def known_at(place: Place, frame: FrameType, method: str, moments: Moments) -> list[object]:
+def known_at(site: DrawSite, frame: FrameType, method: str, moments: Moments) -> list[object]:
     """Return all that a step knows where it calls a method of its generator, apart from what objects hold.
 
     Raises
@@ -297,7 +297,7 @@ def known_at(place: Place, frame: FrameType, method: str, moments: Moments) -> l
     known: list[object] = []
     inner: FrameType | None = None
     here: FrameType | None = frame
-    for _, last in place.frames:
+    for _, last in site.frames:
         assert here is not None
         code = here.f_code
         found = _analysis(code)

@@ -1,6 +1,6 @@
 """A generator whose draws follow a script, so that a step can be run once for each outcome of what it draws.
 
-It takes the place of an environment's generator. Where a loop may draw again and again, it compares what the step
+It replaces an environment's generator. Where a loop may draw again and again, it compares what the step
 knows at each draw (`rlsuite.environments.execution_state`): one that is where it was before has `CameBack`.
 """
 
@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from rlsuite.environments.execution_state import Contents, Moments, NotComparable, Place, known_at
+from rlsuite.environments.execution_state import Contents, DrawSite, Moments, NotComparable, known_at
 from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, called
 from rlsuite.environments.symbolic import Draw, IntegerDraw, Number, UniformDraw, UniformNumber
 
@@ -26,7 +26,7 @@ MAX_DRAWS = 400
 MOST_SHUFFLED = 7
 """Things of which the orders are fewer than `MAX_OUTCOMES`."""
 REPEATED = 12
-"""Draws at one place from which on it is compared what a step knows there."""
+"""Draws at one site from which on it is compared what a step knows there."""
 
 
 _INTEGERS = {np.dtype(kind) for kind in (np.int64, np.uint64, np.int32, np.uint32)}
@@ -81,7 +81,7 @@ class ScriptedGenerator(np.random.Generator):
         self.unknown = ""
         """Why it is not known where a loop leads."""
         self._hints: dict[tuple[int, int], dict[int, int]] = {}
-        self._loops: set[Place] = set()
+        self._loops: set[DrawSite] = set()
         self._kept: dict[int, object] = {}
         self.begin()
 
@@ -97,12 +97,12 @@ class ScriptedGenerator(np.random.Generator):
         self.script = script
         self.draws = []
         self.outcomes = []
-        self._drawn_at: Counter[Place] = Counter()
+        self._drawn_at: Counter[DrawSite] = Counter()
         self._call: FrameType | None = None
 
     @property
     def compares(self) -> bool:
-        """Whether there are places at which it is compared what a step knows."""
+        """Whether there are sites at which it is compared what a step knows."""
         return bool(self._loops)
 
     def _next(self) -> int:
@@ -131,25 +131,25 @@ class ScriptedGenerator(np.random.Generator):
         if method is self._call:  # one call that draws several numbers
             return
         self._call = method
-        place = Place.of(frame, self.below)
-        self._drawn_at[place] += 1
-        if place not in self._loops:
-            if self._drawn_at[place] < REPEATED:
+        site = DrawSite.of(frame, self.below)
+        self._drawn_at[site] += 1
+        if site not in self._loops:
+            if self._drawn_at[site] < REPEATED:
                 return
         elif not new:
             return
         code = method.f_code
         arguments = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
         try:
-            known = known_at(place, frame, code.co_name, self.moments)
+            known = known_at(site, frame, code.co_name, self.moments)
             asked = [code.co_name, *(method.f_locals[name] for name in arguments)]
             seen = Contents.of([asked, known, self.knows()], self.named, self._kept)
         except NotComparable as error:
             self.unknown = str(error)
-            self._drawn_at[place] = -MAX_DRAWS
+            self._drawn_at[site] = -MAX_DRAWS
             return
-        if place not in self._loops:
-            self._loops.add(place)
+        if site not in self._loops:
+            self._loops.add(site)
             raise CameBack(-1, self.draws).signal
         if seen in self._seen:
             raise CameBack(self._seen[seen], self.draws[:]).signal

@@ -1,7 +1,9 @@
 """Loops that draw until something fits: followed where it is certain that they come back, and else refused."""
 
 import contextlib
+import dis
 import itertools
+from types import SimpleNamespace
 
 import gymnasium as gym
 import numpy as np
@@ -10,6 +12,7 @@ from gymnasium.spaces import Discrete
 
 import rlsuite as rl
 from rlsuite.environments import execution_state
+from rlsuite.environments.execution_state import Slot
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.outcomes import Again, draw, nodes_of, outcomes_of
 from rlsuite.environments.scripted_generator import ScriptedGenerator
@@ -369,6 +372,58 @@ def test_byte_code_that_is_not_known_is_no_reason_to_believe_anything(monkeypatc
     )
     with pytest.raises(CannotBeFollowed, match=r"more than 400 numbers; .* draws in the middle of a computation"):
         followed(until_it_fits)
+
+
+A, B, C = (Slot("global", name) for name in "abc")
+X, Y, CELL, ATTRIBUTE = Slot("local", "x"), Slot("local", "y"), Slot("cell", "x"), Slot("attribute", "x")
+METHOD, ROUND = Slot("method", "m"), Slot("iterator", line=7)
+CONSTANT, COMPUTED = Slot("constant"), Slot("computed")
+INSTRUCTIONS = [  # its name, its argument, what it adds to the stack, the stack before and after
+    *(((name, 4), 1, (A,), (A, CONSTANT)) for name in ("LOAD_CONST", "PUSH_NULL", "LOAD_SMALL_INT", "LOAD_CLOSURE")),
+    (("LOAD_GLOBAL", "b"), 1, (A,), (A, B)),
+    (("LOAD_GLOBAL", "b"), 2, (A,), (A, CONSTANT, B)),
+    (("LOAD_DEREF", "x"), 1, (A,), (A, CELL)),
+    (("LOAD_METHOD", "m"), 1, (A, B), (A, METHOD, B)),
+    (("LOAD_ATTR", "x"), 0, (A, B), (A, ATTRIBUTE)),
+    (("LOAD_SUPER_ATTR", "m"), -1, (A, A, B, C), (A, METHOD, C)),
+    (("LOAD_SUPER_ATTR", "m"), -2, (A, A, B, C), (A, METHOD)),
+    (("COPY", 2), 1, (A, B, C), (A, B, C, B)),
+    (("SWAP", 2), 0, (A, B, C), (A, C, B)),
+    (("SWAP", 3), 0, (X, A, B, C), (X, C, B, A)),
+    (("FOR_ITER", 4), 1, (A, B), (A, ROUND, COMPUTED)),
+    (("FOR_ITER", 4), -1, (A, B), (A,)),
+    (("GET_ITER", None), 0, (A, B), (A, COMPUTED)),
+    (("LOAD_FAST", "x"), 1, (A,), (A, X)),
+    (("LOAD_FAST_LOAD_FAST", ("x", "y")), 2, (A,), (A, X, Y)),
+    (("LOAD_FAST_AND_CLEAR", "x"), 1, (X,), (COMPUTED, COMPUTED)),
+    (("STORE_FAST", "x"), -1, (X, Y, CELL, A), (COMPUTED, Y, CELL)),
+    (("DELETE_FAST", "x"), 0, (X, Y), (COMPUTED, Y)),
+    (("STORE_FAST_LOAD_FAST", ("x", "y")), 0, (X, Y, A), (COMPUTED, COMPUTED, Y)),
+    (("STORE_FAST_STORE_FAST", ("x", "y")), -2, (X, Y, B, A, A), (COMPUTED, COMPUTED, B)),
+    (("BINARY_OP", 0), -1, (CELL, ATTRIBUTE, A, B), (CELL, ATTRIBUTE, COMPUTED)),
+    (("CALL", 1), -2, (CELL, ATTRIBUTE, COMPUTED, X, A, B, C), (COMPUTED, COMPUTED, COMPUTED, X, COMPUTED)),
+    (("MAKE_FUNCTION", 0), 0, (CELL, B), (CELL, COMPUTED)),
+    (("POP_TOP", None), -1, (A, B), (A,)),
+    (("NOP", None), 0, (A, B), (A, B)),
+    (("STORE_AND_PUSH", None), 1, (A,), (COMPUTED, COMPUTED)),  # of a Python that is not known yet
+    (("NEW", None), 0, (A,), (COMPUTED,)),
+]
+
+
+def test_what_an_instruction_of_any_python_leaves_on_the_stack(monkeypatch):
+    for i, ((name, value), effect, before, after) in enumerate(INSTRUCTIONS):
+        for jump in (False, True):
+            arg = None if value is None else 2 * i
+            effects = {(i, arg, jump): effect, (i, arg, not jump): 10}
+            monkeypatch.setattr(dis, "stack_effect", lambda op, arg, *, jump, of=effects: of[op, arg, jump])
+            one = SimpleNamespace(opname=name, opcode=i, arg=arg, argval=value, offset=2 * i)
+            assert execution_state._stack_after(one, before, jump, {2 * i: 7}) == after, name
+    attribute = (A, Slot("attribute", "m"))
+    for newer, arg, after in ((True, 3, (A, METHOD, B)), (True, 2, attribute), (False, 3, attribute)):
+        monkeypatch.setattr(execution_state, "_METHODS_ARE_ATTRIBUTES", newer)
+        monkeypatch.setattr(dis, "stack_effect", lambda op, arg, *, jump: arg % 2)
+        one = SimpleNamespace(opname="LOAD_ATTR", opcode=0, arg=arg, argval="m", offset=0)
+        assert execution_state._stack_after(one, (A, B), False, {}) == after
 
 
 def test_the_middle_of_a_computation_is_told():
