@@ -1,5 +1,6 @@
 """Signals that end a run, and the checkpoints that it leaves."""
 
+import random
 import re
 import signal
 import subprocess
@@ -59,6 +60,44 @@ def test_a_run_that_is_killed_loses_little(loop, tmp_path):
     path = tmp_path / "run.npz"
     assert ended(path, loop, 0.2, signal.SIGKILL)[0] == -signal.SIGKILL
     assert_it_goes_on(path)
+
+
+REST = """
+import sys
+from pathlib import Path
+import rlsuite as rl
+path, loop, steps = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+agent = rl.load(path) if path.exists() else rl.SarsaLambda()
+seed = None if path.exists() else 1
+agent.learn("FrozenLake-v1", steps=steps - agent.steps_, seed=seed, loop=loop, save_to=path, save_every=0.01)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("loop", "steps"), [("compiled", 30_000_000), ("stepwise", 400_000)])
+def test_a_run_that_is_killed_again_and_again_ends_the_same(loop, steps, tmp_path):
+    """At whatever moment it is killed, also while it writes: the file is that of the last save or of the one before."""
+    path, kept, kills, moments = tmp_path / "run.npz", 0, 0, random.Random(3)
+    while True:
+        command = [sys.executable, "-c", REST, str(path), loop, str(steps)]
+        with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+            began = path.stat().st_mtime_ns if path.exists() else 0
+            while process.poll() is None and (path.stat().st_mtime_ns if path.exists() else 0) == began:
+                time.sleep(0.001)
+            time.sleep(moments.uniform(0.0, 0.1))
+            process.kill()
+            _, said = process.communicate(timeout=60.0)
+        assert process.returncode in (0, -signal.SIGKILL), said.decode()
+        kept, before = rl.load(path).steps_, kept
+        assert before <= kept <= steps
+        if process.returncode == 0:
+            break
+        kills += 1
+    assert kills > 3
+    assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
+    whole, ended = rl.SarsaLambda().learn(LAKE, steps=steps, seed=1), rl.load(path)
+    assert ended.q_.tobytes() == whole.q_.tobytes()
+    assert ended.episodes_.tobytes() == whole.episodes_.tobytes()
 
 
 @pytest.mark.cases("15-.*")
