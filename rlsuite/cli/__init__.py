@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 
 from rlsuite import __version__, errors
 from rlsuite.cli import checking, choosing, demo, experiments, filtering, fitting, listing, solving, training
-from rlsuite.cli.options import two_agents, with_parameters_joined
-from rlsuite.cli.output import complain, note, show_warning
+from rlsuite.cli.options import in_flags, two_agents, with_parameters_joined
+from rlsuite.cli.output import print_error, print_note, print_warning
 from rlsuite.synonyms import FORMER_NAMES, in_dashes, nearest
 
 COMMANDS = (demo, listing, training, experiments, choosing, checking, solving, filtering, fitting)
@@ -56,7 +56,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser that prints errors in one line."""
 
     def error(self, message: str) -> NoReturn:
-        complain(f"{message}; see '{self.prog} --help'")
+        print_error(f"{message}; see '{self.prog} --help'")
         raise SystemExit(MISUSED)
 
 
@@ -82,8 +82,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     debugs = DEBUG in given
     given = [word for word in given if word != DEBUG] or ["--help"]
     parser, commands = _parser()
+    command = commands.get(given[0], parser)
+
+    def show(message: Warning | str, *where: object, **more: object) -> None:
+        print_warning(in_flags(str(message), command))
+
     with warnings.catch_warnings():
-        warnings.showwarning = show_warning
+        warnings.showwarning = show
         warnings.simplefilter("default", errors.RlsuiteWarning)  # printed, not raised, even with python -W error
         try:
             chosen = _parse(parser, commands, given)
@@ -93,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except errors.RlsuiteError as error:
             if debugs:
                 traceback.print_exc()
-            complain(str(error))
+            print_error(in_flags(str(error), command))
             return _leave(MISUSED)
         except BrokenPipeError:  # the program that reads our output has ended, as in `rlsuite envs | head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -101,10 +106,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except OSError as error:
             if debugs:
                 traceback.print_exc()
-            complain(f"{error.filename or 'the operating system'}: {error.strerror or error}")
+            print_error(f"{error.filename or 'the operating system'}: {error.strerror or error}")
             return MISUSED
         except KeyboardInterrupt as stop:
-            note(str(stop) or "stopped")
+            print_note(str(stop) or "stopped")
             return _leave(getattr(stop, "code", INTERRUPTED))
 
 
@@ -167,7 +172,7 @@ def _parse(
         chosen.words, extra = [*chosen.words, *extra], []
     if extra:
         raise errors.ParameterError(_unknown(extra[0], chosen, _flags(commands[chosen.command])))
-    chosen.typed = given
+    chosen.typed, chosen.parser = given, commands[chosen.command]
     return chosen
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlsuite.cli.experiments import check_figures, draw
 from rlsuite.cli.options import Commands, add_json_flag, add_workers_flag, import_packages, workers_of
-from rlsuite.cli.output import note, print_json
+from rlsuite.cli.output import print_json, print_note
 from rlsuite.errors import FileError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def run(chosen: argparse.Namespace) -> int:
         known = (folder / "run.json").exists()
         results = experiment.run(folder, workers=workers_of(chosen), progress=True)
         if known:
-            note(f"{folder} exists already: its finished cells were not learned again, only drawn")
+            print_note(f"{folder} exists already: its finished cells were not learned again, only drawn")
         rows += compare(results)
         figures += draw(results, experiment.figures, folder, palette=palette)[0]
         figures += value_maps(experiment, folder)
@@ -76,7 +76,7 @@ def run(chosen: argparse.Namespace) -> int:
     print("figures:")
     for path in figures:
         print(f"  {path}")
-    note(f"{time.perf_counter() - before:.1f} s; everything is in {target}\nnext: rlsuite envs, rlsuite agents")
+    print_note(f"{time.perf_counter() - before:.1f} s; everything is in {target}\nnext: rlsuite envs, rlsuite agents")
     return 0
 
 

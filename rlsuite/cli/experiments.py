@@ -21,7 +21,7 @@ from rlsuite.cli.options import (
     whole_number,
     workers_of,
 )
-from rlsuite.cli.output import note, print_json
+from rlsuite.cli.output import print_json, print_note
 from rlsuite.errors import FailedRunsWarning, FileError, ParameterError, unknown
 
 if TYPE_CHECKING:
@@ -95,10 +95,10 @@ def run_experiment(chosen: argparse.Namespace) -> int:
     if rows:
         print(table(rows))
     if failures:
-        note(failure_table(failures))
+        print_note(failure_table(failures))
     plot = f"\nnext: {command('plot', str(folder))}" if rows else ""
     again = f"\nagain what failed: {command('run', chosen.file, '--retry')}" if failures else ""
-    note(f"results: {folder}{plot}{again}")
+    print_note(f"results: {folder}{plot}{again}")
     return 1 if failures else 0
 
 
@@ -151,9 +151,9 @@ def plot_results(chosen: argparse.Namespace) -> int:
     for path in written:
         print(path)
     if failures:
-        note(failure_table(failures))
+        print_note(failure_table(failures))
     for reason in skipped:
-        note(f"left out: {reason}")
+        print_note(f"left out: {reason}")
     return 0
 
 

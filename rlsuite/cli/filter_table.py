@@ -229,7 +229,7 @@ def _by_title(path: str, lines: list[tuple[int, list[str]]], titles: list[str]) 
     for at, line in lines:
         if len(line) != len(titles):
             raise FileError(f"{path}:{at}: there are {len(titles)} columns, and this line has {len(line)} entries")
-    return {title: [line[place] for _, line in lines] for place, title in enumerate(titles)}
+    return {title: [line[i] for _, line in lines] for i, title in enumerate(titles)}
 
 
 @dataclass(frozen=True)

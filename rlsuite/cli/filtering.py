@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from rlsuite.cli.figures import add_look_flags, look_of
 from rlsuite.cli.options import Commands, add_json_flag, keywords
-from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, columns, note, number, print_json, table
+from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, columns, number, print_json, print_note, table
 from rlsuite.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def _report(chosen: argparse.Namespace, found: "Trail", best: BestAction | None,
         print(f"  written: {chosen.plot}")
     if not (chosen.smooth or chosen.decode or best):
         options = "--smooth, --decode or --best-action" if "action" in found.seen else "--smooth, or --decode"
-        note(f"next: the same command with {options}")
+        print_note(f"next: the same command with {options}")
 
 
 def _rows(found: "Trail") -> Iterator[list[str]]:

@@ -44,7 +44,7 @@ def open_model(name: str, given: Keywords, gamma: float | None = None, *, probe:
     given : dict
         Keywords of the environment, or of the `read` of the kind of model.
     gamma : float, optional
-        Discount in place of the model's own.
+        Discount instead of the model's own.
     probe : bool
         Whether to build the model by probing the environment, as `rlsuite.tabulate` does.
 

@@ -4,6 +4,7 @@ import argparse
 import ast
 import dataclasses
 import inspect
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -114,6 +115,8 @@ def add_workers_flag(parser: TakesFlags, stepped: str) -> None:
 def workers_of(chosen: argparse.Namespace) -> int:
     """How many cores to use: those that this process may use, unless a number was typed."""
     if chosen.workers is not None:
+        if chosen.workers < 1:
+            raise ParameterError(f"--workers {chosen.workers} is less than 1; leave it out to use all cores")
         return chosen.workers
     from joblib import cpu_count
 
@@ -138,6 +141,44 @@ def command(*words: str, env: Sequence[str] = (), flags: Sequence[str] = ()) -> 
 def add_json_flag(parser: TakesFlags) -> None:
     """The flag for output as JSON."""
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+_AS_IT_IS = r"\w\((?:[^()]|\([^()]*\))*\)|\((?:choices|parameters): [^)]*\)|`[^`]*`|--[\w.-]+(?:[ =][\w.]+=\S+)?"
+"""Calls, lists of names, code, and what is written as flags already."""
+_VALUE = r"'[^']*'|\"[^\"]*\"|\[[^]]*\]|\.\.\.|[^\s,;:()]*[^\s,;:().]"
+
+
+def in_flags(message: str, parser: argparse.ArgumentParser) -> str:
+    """A message of the library, with its keywords written as the flags of a command, wherever it has such flags.
+
+    >>> parser = argparse.ArgumentParser()
+    >>> for flag in ("--loop", "--tabulate", "--evaluate-every"):
+    ...     _ = parser.add_argument(flag, action="store_true" if flag == "--tabulate" else "store")
+    >>> in_flags("use loop='stepwise', or tabulate=True; evaluate_every=0 is less than 1, slip=2 is not", parser)
+    'use --loop stepwise, or --tabulate; --evaluate-every 0 is less than 1, slip=2 is not'
+    """
+    flags: dict[str, argparse.Action] = {}
+    for action in parser._actions:
+        for option in action.option_strings:
+            if option.startswith("--"):
+                flags[option.removeprefix("--").replace("-", "_")] = action
+    names = "|".join(sorted(flags, key=len, reverse=True))
+    keyword = rf"(?<![\w.'\"/-])(?P<name>{names})(?:(?P<equals>=)(?P<value>{_VALUE})?|(?![\w'\"=(/-]|\.\w))"
+
+    def written(found: re.Match[str]) -> str:
+        name = found["name"]
+        if name is None or not (found["equals"] or "_" in name):
+            return found[0]
+        flag = f"--{name.replace('_', '-')}"
+        value = found["value"] or ""
+        value = shlex.quote(value[1:-1]) if value[:1] in ("'", '"') else value
+        if flags[name].nargs == 0:
+            off = value == "False" and f"--no-{flag[2:]}" in flags[name].option_strings
+            return f"--no-{flag[2:]}" if off else flag
+        metavar = flags[name].metavar
+        return f"{flag} {metavar if value == '...' and isinstance(metavar, str) else value}".rstrip()
+
+    return re.sub(f"{_AS_IT_IS}|{keyword}", written, message)
 
 
 def spelling_of(word: str) -> Callable[[str], str]:

@@ -5,8 +5,8 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rlsuite.cli.options import Keywords, command, env_keywords_of
-from rlsuite.cli.output import note, number, print_json
+from rlsuite.cli.options import Keywords, command, env_keywords_of, in_flags
+from rlsuite.cli.output import number, print_json, print_note
 from rlsuite.errors import RlsuiteError, RlsuiteWarning
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     compiled = f"compiled {compiling:.1f} s, " if compiling else ""
     print(f"  {seeds}, {loops} loop: {compiled}learned {steps:,} {agent.counts} in {learning:.3f} s")
     if records[0].loop_reason and (loops == "stepwise" or "tabulated" in records[0].loop_reason):
-        reason = records[0].loop_reason.replace("tabulate=True", "--tabulate")
+        reason = in_flags(records[0].loop_reason, chosen.parser)
         print(f"  {loops}, {steps / max(learning, 1e-9):,.0f} steps per second, because {reason}")
     if fit := _fit(agent):
         print(f"  {fit}")
@@ -88,7 +88,9 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     if row.undiscounted is not None and what != UNDISCOUNTED:
         print(f"  {UNDISCOUNTED}: {number(row.undiscounted)}")
     if row.optimum is None and chosen.regret and records[0].optimum_unknown:
-        print(f"  optimum unknown: {records[0].optimum_unknown}{_namesake(chosen.environment)}")
+        print(
+            f"  optimum unknown: {in_flags(records[0].optimum_unknown, chosen.parser)}{_namesake(chosen.environment)}"
+        )
     if row.measure != VALUE:
         print(f"  {NOT_EVALUATED}")
     warning = _no_end_reached(agent, results)
@@ -98,8 +100,8 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
         print(f"  written: {path}")
     longer = _longer(chosen, agent, records) if warning else None
     if longer is not None:
-        note(f"{TRIALS} runs of {longer:,} {results.unit} were tried: their greedy policies reach an end")
-    note(f"next: {_next(chosen, written, longer, solvable=row.optimum is not None)}")
+        print_note(f"{TRIALS} runs of {longer:,} {results.unit} were tried: their greedy policies reach an end")
+    print_note(f"next: {_next(chosen, written, longer, solvable=row.optimum is not None)}")
 
 
 def _fit(agent: "Agent") -> str:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO, TypeAlias
+from typing import Any, TypeAlias
 
 from rlsuite.core.narrowing import is_list, is_mapping
 from rlsuite.errors import FileError, ParameterError, unknown_suffix
@@ -21,24 +21,17 @@ MOST_ROWS = 200
 """Rows of a table on the screen; --json has them all."""
 
 
-def complain(message: str) -> None:
+def print_error(message: str) -> None:
     """Print an error in one line."""
     print(f"rlsuite: error: {one_line(message)}", file=sys.stderr)
 
 
-def show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    """Print a warning in one line; takes the place of ``warnings.showwarning``."""
-    print(f"rlsuite: warning: {one_line(str(message))}", file=sys.stderr)
+def print_warning(message: str) -> None:
+    """Print a warning in one line."""
+    print(f"rlsuite: warning: {one_line(message)}", file=sys.stderr)
 
 
-def note(message: str) -> None:
+def print_note(message: str) -> None:
     """Print what is neither result nor error."""
     print(message, file=sys.stderr)
 

@@ -16,7 +16,7 @@ from rlsuite.cli.options import (
     spelling_of,
     whole_number,
 )
-from rlsuite.cli.output import note, print_json
+from rlsuite.cli.output import print_json, print_note
 from rlsuite.errors import ParameterError, UnsuitableEnvironment, unknown
 
 if TYPE_CHECKING:
@@ -184,4 +184,4 @@ def _report(chosen: argparse.Namespace, found: "FoundForMDP | FoundForPOMDP", me
     if chosen.plot:
         print(f"  written: {chosen.plot}")
     if not chosen.show:
-        note(f"next: the same command with --show{'' if chosen.plot else ' or --plot value.png'}")
+        print_note(f"next: the same command with --show{'' if chosen.plot else ' or --plot value.png'}")

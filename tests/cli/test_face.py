@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
 
@@ -10,6 +11,23 @@ import pytest
 import rlsuite as rl
 from rlsuite import cli
 from rlsuite.cli import COMMANDS
+
+ENDLESS = """
+import gymnasium as gym
+
+class Endless(gym.Env):
+    observation_space = gym.spaces.Discrete(2)
+    action_space = gym.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.state = 0
+        return 0, {}
+
+    def step(self, action):
+        self.state = int(action)
+        return self.state, 1.0, False, False, {}
+"""
 
 HEAVY = ("numpy", "numba", "scipy", "matplotlib", "gymnasium", "PIL", "tqdm")
 
@@ -81,7 +99,10 @@ def test_version(rlsuite):
             ["solve", "FrozenLake-v1", "--is-slippery", "false"],
             "unknown flag '--is-slippery'; a keyword of the environment is written --env is_slippery=VALUE (see ",
         ),
-        (["train", "sarsa", "FrozenLake-v1", "--seeds", "2", "--workers", "0"], "workers=0 is less than 1"),
+        (
+            ["train", "sarsa", "FrozenLake-v1", "--seeds", "2", "--workers", "0"],
+            "--workers 0 is less than 1; leave it out ",
+        ),
         (["--trian"], "the following arguments are required: COMMAND; see 'rlsuite --help'"),
         (["train"], "the following arguments are required: AGENT, ENV; see 'rlsuite train --help'"),
         (
@@ -168,6 +189,42 @@ def test_mistakes_are_told_in_one_line_with_exit_code_2(rlsuite, arguments, sent
     assert done.out == ""
     assert done.err.startswith(f"rlsuite: error: {sentence}")
     assert done.err.count("\n") == 1
+
+
+def test_messages_of_the_library_show_flags(rlsuite, tmp_path, tiger_file):
+    """What Python calls tol= is --tol here, in errors, in warnings, and in the lines that give a reason."""
+    (tmp_path / "endless.py").write_text(ENDLESS)
+    mistakes = {
+        ("solve", "FrozenLake-v1", "--gap", "0.1"): "use --tol",
+        ("solve", "FrozenLake-v1", "--tol", "0"): "--tol 0.0 is not a positive number",
+        ("solve", "FrozenLake-v1", "--rtol", "-1"): "--rtol -1.0 is negative; pass 0 to use --tol alone",
+        ("solve", "FrozenLake-v1", "--gamma", "1.5"): "--gamma 1.5 is not in [0, 1]",
+        ("solve", "CliffWalking-v1", "--gamma", "1", "--method", "value-iteration"): "Pass --gamma 0.99 (say)",
+        ("solve", "FrozenLake-v1", "--max-iterations", "1", "--method", "value-iteration"): "--tol 1e-06",
+        ("solve", "FrozenLake-v1", "--unreachable", "eror"): "unknown unreachable 'eror'",
+        ("solve", tiger_file, "--gamma", "1"): "--horizon 10 (say), or --gamma 0.99",
+        ("solve", tiger_file, "--max-iterations", "1", "--method", "sarsop"): "--tol 1e-06",
+        ("solve", "endless.py:Endless", "--method", "value-iteration"): "--tabulate",
+        ("train", "sarsa", "endless.py:Endless", "--loop", "compiled", "--no-tabulate"): "use --loop stepwise",
+        ("train", "sarsa", "endless.py:Endless", "--steps", "20_000"): "--tabulate",
+        ("train", "sarsa", "FrozenLake-v1", "--tabulate", "--loop", "stepwise"): "--loop",
+        ("train", "sarsa", "FrozenLake-v1", "--steps", "0"): "--steps 0 is less than 1",
+        ("train", "sarsa", "FrozenLake-v1", "--seeds", "0"): "--seeds 0 is less than 1",
+        ("train", "sarsa", "FrozenLake-v1", "--evaluate-every", "0"): "--evaluate-every 0 is less than 1",
+        ("train", "sarsa", "FrozenLake-v1", "--save-every", "5"): "give --save-to as well",
+        ("train", "sarsa", "FrozenLake-v1", "--learning-rate", "2"): "--learning-rate 2.0 lies outside [0, 1]",
+        ("train", "sarsa", "FrozenLake-v1", "--epsilon", "-1"): "--epsilon -1",
+        ("train", "sarsa", "FrozenLake-v1", "--plot", "a.png", "--figure", "evaluation"): "train with --seeds 10",
+        ("demo", "--workers", "-1"): "--workers -1 is less than 1; leave it out to use all cores",
+    }
+    _, commands = cli._parser()
+    for arguments, sentence in mistakes.items():
+        said = "".join([(done := rlsuite(*arguments)).out, done.err])
+        assert sentence in said, (arguments, said)
+        words = re.sub(r"\w\([^()]*\)", "", re.sub(r"\w\([^()]*\)", "", said))  # without calls
+        flags = [flag for action in commands[arguments[0]]._actions for flag in action.option_strings]
+        left = [flag for flag in flags if re.search(rf"(?<!\w){flag[2:].replace('-', '_')}=", words)]
+        assert not left, (arguments, said)
 
 
 def test_what_is_pointed_out_does_not_exist_here(rlsuite):

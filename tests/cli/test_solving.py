@@ -125,7 +125,7 @@ def test_text_files_of_models(rlsuite, rlsuite_json, tmp_path):
     chain = rl.MDP.from_successors([[1], [None]], [[1], [0]], gamma=0.5, start=0)
     chain.write(tmp_path / "chain.tra")
     done = rlsuite("solve", "chain.tra")
-    assert (done.code, done.err) == (2, "rlsuite: error: chain.tra holds no discount: pass gamma=\n")
+    assert (done.code, done.err) == (2, "rlsuite: error: chain.tra holds no discount: pass --gamma\n")
     assert rlsuite_json("solve", "chain.tra", "--gamma", "0.5", "--env", "end=end")["value"] == [1.0, 0.0]
 
 
@@ -143,8 +143,8 @@ def test_average_reward(rlsuite, rlsuite_json):
 @pytest.mark.parametrize(
     ("limits", "reason"),
     [
-        (["--max-iterations", "3"], "max_iterations=3 reached"),
-        (["--deadline", "1e-9"], "deadline=1e-09 seconds passed"),
+        (["--max-iterations", "3"], "--max-iterations 3 reached"),
+        (["--deadline", "1e-9"], "--deadline 1e-09 seconds passed"),
     ],
 )
 def test_an_answer_that_is_not_certified_is_printed_with_a_warning(rlsuite, limits, reason):
@@ -153,7 +153,7 @@ def test_an_answer_that_is_not_certified_is_printed_with_a_warning(rlsuite, limi
     assert done.out.splitlines()[3].startswith("  converged       no, ")
     warning, *rest = done.err.splitlines()
     assert warning.startswith("rlsuite: warning: value_iteration stopped after ")
-    assert warning.endswith(f", more than tol=1e-06: {reason}")
+    assert warning.endswith(f", more than --tol 1e-06: {reason}")
     assert rest == ["next: the same command with --show or --plot value.png"]
 
 
@@ -258,7 +258,7 @@ def test_json_lines():
         (["CartPole-v1"], "CartPole-v1 has no transition table (env.unwrapped.P). "),
         (["FrozenLake-v1", "--method", "policy_iteration", "--gamma", "1"], "policy_iteration needs gamma < 1"),
         (["FrozenLake-v1", "--option", "speed=3"], "unknown option of auto 'speed'"),
-        (["FrozenLake-v1", "--deadline", "-1"], "deadline=-1"),
+        (["FrozenLake-v1", "--deadline", "-1"], "--deadline -1"),
         (
             ["FrozenLake-v1", "--method", "backward_induction", "--horizon", "2", "--max-iterations", "1"],
             "backward_induction t",

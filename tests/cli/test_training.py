@@ -89,7 +89,7 @@ def test_going_on_with_a_file(rlsuite, tmp_path):
         (["--gamma", "0.5"], "--gamma: the parameters of the agent are those in half.npz"),
         (["--agent", "n=3"], "--agent: the parameters of the agent are those in half.npz"),
         (["--seeds", "3"], "half.npz holds a single agent, and --seeds trains several: give --seed, or none"),
-        (["--save-every", "3"], "save_every=3.0 is the time between two saves: give save_to= as well"),
+        (["--save-every", "3"], "--save-every 3.0 is the time between two saves: give --save-to as well"),
         (["--save-to", "a.pkl"], "--save-to a.pkl: unknown suffix '.pkl' (choices: .npz)"),
     ):
         done = rlsuite("train", "half.npz", *lake, *flags)
@@ -414,4 +414,4 @@ def test_a_table_is_made_or_not_as_the_user_says(rlsuite, corridor):
     assert "tabulated" in rlsuite(*command[:4], "500", "--seeds", "2", "--tabulate").out
     done = rlsuite(*command[:5], "--seeds", "2", "--tabulate", "--loop", "stepwise")
     assert (done.code, done.out) == (2, "")
-    assert "leave out loop='stepwise'" in done.err
+    assert "leave out --loop stepwise" in done.err
