@@ -1,10 +1,12 @@
 import tomllib
 
+import numpy as np
 import pytest
 
 from rlsuite.cli import demo
 from rlsuite.environments.finding import find_env
 from rlsuite.experiments import Experiment, load_results
+from rlsuite.training.statistics import mean_interval
 
 TINY = """
 steps = 60
@@ -94,3 +96,14 @@ def test_no_experiments_at_all(rlsuite, monkeypatch):
     assert done.err == (
         "rlsuite: error: no installed package announces experiments in the entry-point group 'rlsuite.demos'\n"
     )
+
+
+@pytest.mark.slow
+def test_the_first_figure_shows_a_difference_between_agents(tmp_path):
+    """In each grid, there are times at which the intervals of two agents are apart."""
+    experiment = Experiment.read(demo.demo_files()[0])
+    assert experiment.figures[0] == "regret"
+    for results in experiment.run(tmp_path / "out").values():
+        curves = [mean_interval([record.regret for record in one.records]) for one in results]
+        highest, lowest = np.max([one.low for one in curves], axis=0), np.min([one.high for one in curves], axis=0)
+        assert (highest > lowest).any()

@@ -315,3 +315,21 @@ def test_no_number_is_too_small_to_be_read():
         ax = value_map(GridLayout.row_major(side, side), np.linspace(0, 999.9, side * side), title="mine")
         assert min(text.get_fontsize() for text in ax.texts) >= 8
         plt.close()
+
+
+def test_goal_pit_and_what_was_not_learned_look_different_at_half_size_and_in_grey():
+    q = np.zeros((48, 4))
+    q[36] = [-3.0, -4.0, -4.0, -4.0]
+    ax = value_map(gymnasium.make("CliffWalking-v1"), q=q)
+    figure = ax.figure
+    figure.set_dpi(figure.dpi / 2)
+    figure.canvas.draw()
+    grey = np.asarray(figure.canvas.buffer_rgba())[::-1, :, :3] @ [0.299, 0.587, 0.114]
+    looks = []
+    for row, column in ((3, 11), (3, 5), (0, 0)):
+        x, y = ax.transData.transform((column, row)).astype(int)
+        looks.append(grey[y - 8 : y + 8, x - 8 : x + 8])
+    for one in range(3):
+        assert np.ptp(looks[one]) > 20.0  # its symbol or its hatch is seen
+        for other in range(one):
+            assert np.abs(looks[one] - looks[other]).mean() > 10.0
