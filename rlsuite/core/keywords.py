@@ -1,10 +1,12 @@
 """Calls with a former or an unknown keyword: the message says what to write, from the tables of `rlsuite.synonyms`."""
 
 import inspect
+import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Final, ParamSpec, Protocol, TypeVar, get_args
+from inspect import Parameter
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, ParamSpec, Protocol, TypeVar, get_args, get_origin
 
 from rlsuite.errors import CallError, FormerNameWarning, level_of_the_caller
 from rlsuite.synonyms import FORMER_NAMES, nearest
@@ -19,6 +21,16 @@ LONGEST: Final = 40
 
 MEANT_BY_MISSING: Final = {"gamma": "0.99", "n_states": "16", "n_actions": "4", "actions": "4"}
 """Keywords without a default, with a value that shows what they take."""
+EXCLUSIVE: Final = {"steps": "episodes", "episodes": "steps"}
+"""Keywords of which one alone is given."""
+KINDS: Final[dict[type, tuple[str, ...]]] = {
+    bool: ("bool",),
+    int: ("int", "float"),
+    float: ("float",),
+    str: ("str",),
+    list: ("Sequence",),
+}
+"""Type of a value -> words of the annotations of parameters that take it."""
 MODELS: Final = ("mdp", "pomdp", "model")
 """Names of parameters that take a model, which has its own discount factor."""
 
@@ -89,22 +101,29 @@ def takes_former_names(kind: Kind) -> Kind:
 
 
 def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
-    """Make a function suggest the keyword that is probably meant for an unknown one.
+    """Make a function suggest the keyword that is probably meant for an unknown one, or for a value without its name.
 
     >>> @says_what_to_write
-    ... def learn(*, steps): return steps
-    >>> learn(total_timesteps=5)
+    ... def learn(env, *, steps: int): return steps
+    >>> learn("Maze", total_timesteps=5)
     Traceback (most recent call last):
-    rlsuite.errors.CallError: learn() has no parameter 'total_timesteps'; did you mean steps=5? (parameters: steps)
+    rlsuite.errors.CallError: learn() has no parameter 'total_timesteps'; did you mean steps=5? (parameters: env, steps)
+    >>> learn("Maze", 5)
+    Traceback (most recent call last):
+    rlsuite.errors.CallError: learn() takes values by name after env: write learn('Maze', steps=5)
     """
     names = _names(function)
     needed = _needed(function)
     places = _places(function)
+    most = len(_by_place(function))
+    takes_more = any(one.kind is one.VAR_POSITIONAL for one in inspect.signature(function).parameters.values())
 
     @wraps(function)
     def checked(*args: Given.args, **given: Given.kwargs) -> Answer:
         what = f"{function.__name__}()"
         rename_former(given, names or ())
+        if len(args) > most and not takes_more:
+            raise CallError(_with_names(function.__name__, function, args, given))
         _check(what, given, names)
         absent = [name for name in places[len(args) :] if name not in given]
         if absent:
@@ -144,9 +163,7 @@ def shows_keywords(values: Mapping[str, object]) -> Callable[[Callable[Given, An
         for name, value in values.items():
             if name in types:
                 annotation = getattr(types[name], "__forward_arg__", types[name])
-                shown[name] = inspect.Parameter(
-                    name, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=annotation
-                )
+                shown[name] = Parameter(name, Parameter.KEYWORD_ONLY, default=value, annotation=annotation)
             elif name in shown:  # one that the function documents itself: it keeps its place in the row
                 shown[name] = shown.pop(name)
 
@@ -171,7 +188,7 @@ class _SignatureOfInit:
 
 
 class SaysWhatToWrite:
-    """Base of classes whose constructors suggest keywords.
+    """Base of classes whose constructors suggest keywords, as `says_what_to_write` does.
 
     Attributes
     ----------
@@ -185,7 +202,10 @@ class SaysWhatToWrite:
         __signature__ = _SignatureOfInit()
 
         def __new__(cls, *args: object, **given: object) -> Any:
-            """Make an object, unless a keyword is unknown."""
+            """Make an object, unless a keyword is unknown, or lacking."""
+            code = getattr(cls.__init__, "__code__", None)
+            if code is not None and len(args) >= code.co_argcount and not code.co_flags & inspect.CO_VARARGS:
+                raise CallError(_with_names(cls.__name__, cls.__init__, (cls, *args), given))
             if given and not given.keys() <= getattr(cls, "__dataclass_fields__", {}).keys():
                 _check(cls.__name__, given, _names(cls.__init__), cls.not_here)
             return super().__new__(cls)
@@ -216,11 +236,15 @@ def _names(function: Callable[..., object]) -> list[str] | None:
     return [one.name for one in parameters if one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)]
 
 
+def _by_place(function: Callable[..., object]) -> list[Parameter]:
+    """Return the parameters that may be given by position."""
+    parameters = inspect.signature(function).parameters.values()
+    return [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+
+
 def _places(function: Callable[..., object]) -> list[str]:
     """Return the parameters without a default that may be given by position."""
-    parameters = inspect.signature(function).parameters.values()
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return [one.name for one in parameters if one.kind in kinds and one.default is one.empty]
+    return [one.name for one in _by_place(function) if one.default is one.empty]
 
 
 def _needed(function: Callable[..., object]) -> list[str]:
@@ -241,6 +265,41 @@ def _with_missing(function: Callable[..., object], args: tuple[Any, ...], missin
     positional = map(_short, args[len(owner) :])
     keywords = [f"{name}={MEANT_BY_MISSING.get(name, '...')}" for name in missing]
     return f"{'.'.join([*owner, function.__name__])}({', '.join([*positional, *keywords])})"
+
+
+def _with_names(name: str, function: Callable[..., object], args: tuple[Any, ...], given: Mapping[str, object]) -> str:
+    """Return a sentence about a call in which values lack the names by which they have to be given."""
+    by_place = [one.name for one in _by_place(function)]
+    parameters = inspect.signature(function).parameters.values()
+    free = [one for one in parameters if one.kind is one.KEYWORD_ONLY and one.name not in given]
+    choices = ", ".join(f"{one.name}=" for one in free)
+    named: dict[str, object] = {}
+    for value in args[len(by_place) :]:
+        fit = next((one.name for one in free if _takes(one, value)), "")
+        named[fit] = value
+        free = [one for one in free if one.name not in (fit, EXCLUSIVE.get(fit))]
+    if by_place[:1] == ["cls"]:
+        name = f"{args[0].__name__}.{name}"
+    own = int(by_place[:1] in (["self"], ["cls"]))
+    places, shown = by_place[own:], map(_short, args[own : len(by_place)])
+    words = [place if text == "..." else text for place, text in zip(places, shown, strict=True)]
+    words += [f"{keyword}={_short(value)}" for keyword, value in {**named, **given}.items()]
+    words += [f"{one.name}={MEANT_BY_MISSING.get(one.name, '...')}" for one in free if one.default is one.empty]
+    if not choices:
+        return f"{name}() takes {' and '.join(places) or 'nothing'} only, not {len(args) - own} values"
+    advice = choices if "" in named else f"write {name}({', '.join(words)})"
+    return f"{name}() takes values by name{f' after {places[-1]}' if places else ''}: {advice}"
+
+
+def _takes(parameter: Parameter, value: object) -> bool:
+    """Whether a value may be one of a parameter, as far as its annotation says."""
+    annotation = parameter.annotation
+    if isinstance(value, str) and get_origin(annotation) is Literal:
+        return value in get_args(annotation)
+    kinds = KINDS.get(type(value), ())
+    if isinstance(value, float) and value.is_integer():
+        kinds = KINDS[int]
+    return bool({*kinds} & {*re.findall(r"\w+", getattr(annotation, "__name__", "") + str(annotation))})
 
 
 def _check(what: str, given: Mapping[str, object], names: Iterable[str] | None, remark: str = "") -> None:

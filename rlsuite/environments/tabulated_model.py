@@ -18,6 +18,7 @@ import numpy as np
 from rlsuite import errors
 from rlsuite.core.aliases import Env, Observation, Space
 from rlsuite.core.checks import fraction, is_array, is_dict, is_tuple, positive_number, whole_amount
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, facts_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.forms.form import Wish
@@ -26,7 +27,7 @@ from rlsuite.environments.forms.table import trusted_model
 from rlsuite.environments.forms.tabulated import asked
 from rlsuite.environments.layers import horizon_of
 from rlsuite.environments.observation_ids import ObservationIds
-from rlsuite.environments.outcomes import Tree, chances_of, leaves_of
+from rlsuite.environments.outcomes import Tree, leaves_of, probabilities_of
 from rlsuite.environments.tabulation import MAX_STATES, REPLAYED, NotTabulated, Tabulation
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.mdp_fields import with_name, with_origin
@@ -41,14 +42,14 @@ MOST_LABELS = 10_000
 LONGEST_LABEL = 80
 """Characters. Observations with a longer text, such as images, get no labels."""
 
-Place: TypeAlias = tuple[int, int]
+View: TypeAlias = tuple[int, int]
 """A state that was found, and the id of what is observed in it."""
 
 
 class Outcome(NamedTuple):
     """What an action may lead to."""
 
-    place: Place
+    view: View
     reward: float
     over: bool
     """Whether the episode ends."""
@@ -57,8 +58,8 @@ class Outcome(NamedTuple):
 Row: TypeAlias = dict[Outcome, float]
 """The outcomes of an action, each with its probability."""
 
-States: TypeAlias = Mapping[Place, int]
-"""The states of a model: which places are which."""
+States: TypeAlias = Mapping[View, int]
+"""The states of a model: the state that each view belongs to."""
 
 Emission: TypeAlias = dict[tuple[int, int], Mapping[int, float]]
 """Pr(z | a, s') for (a, s'): z and its probability."""
@@ -67,6 +68,7 @@ ROUNDING = 1e-12
 """Difference of two probabilities that rounding may cause."""
 
 
+@says_what_to_write
 def tabulate(
     env: "str | EnvSpec | Env",
     *,
@@ -174,27 +176,27 @@ def _asked(facts: EnvironmentFacts, gamma: float, deadline: float, max_states: i
     table = asked(facts, wish)
     numbering = cast("_Numbering", table.probe.id_of)  # which has met all observations
     found = _Found(
-        {outcome.place: chance for outcome, chance in _row_of(table.start, table).items()},
+        {outcome.view: p for outcome, p in _row_of(table.start, table).items()},
         {s: [_row_of(tree, table) for tree in trees] for s, trees in enumerate(table.rows) if trees is not None},
     )
-    places = found.places()
-    going_on = found.places(over=False)
-    observations, labels = numbering.used({z for _, z in places})
+    views = found.views()
+    going_on = found.views(over=False)
+    observations, labels = numbering.used({z for _, z in views})
     column = {z: i for i, z in enumerate(observations)}
     model: MDP | POMDP
     if len({z for _, z in going_on}) == len(going_on):  # what is observed tells the states apart
-        states: States = {place: column[place[1]] for place in places}
+        states: States = {view: column[view[1]] for view in views}
         model = _mdp(found, states, len(observations), gamma, labels)
     else:
-        states = {place: place[0] for place in places}
+        states = {view: view[0] for view in views}
         emission = _emission(found, states)
         named_states = _labels_of_states(table)
         if emission is None:  # it depends on where the action was taken, so it is a part of the hidden state
-            states = {place: i for i, place in enumerate(sorted(places))}
+            states = {view: i for i, view in enumerate(sorted(views))}
             emission, named_states = _emission(found, states), None
         assert emission is not None
         mdp = _mdp(found, states, 1 + max(states.values()), gamma, named_states)
-        first = {states[place]: {place[1]: 1.0} for place in found.start}
+        first = {states[view]: {view[1]: 1.0} for view in found.start}
         rows = _observation_rows(emission, first, mdp.n_states, mdp.n_actions, column)
         model = with_name(POMDP(mdp, rows, labels), facts.name)
     return _with_origin(model, _what_was_verified(facts, table))
@@ -203,44 +205,44 @@ def _asked(facts: EnvironmentFacts, gamma: float, deadline: float, max_states: i
 class _Found(NamedTuple):
     """What was found by asking."""
 
-    start: dict[Place, float]
+    start: dict[View, float]
     rows: dict[int, list[Row]]
     """For each state in which an episode continues, what each action leads to."""
 
-    def places(self, over: bool = True) -> set[Place]:
-        """All places, also those in which an episode is over, or those in which it continues."""
+    def views(self, over: bool = True) -> set[View]:
+        """Return all views, also those in which an episode is over, or those in which it continues."""
         outcomes = (one for rows in self.rows.values() for row in rows for one in row)
-        return {*self.start, *(one.place for one in outcomes if over or not one.over)}
+        return {*self.start, *(one.view for one in outcomes if over or not one.over)}
 
 
 def _row_of(tree: Tree | None, table: Tabulation) -> Row:
     """Return the outcomes of a tree of draws, each with its probability; none of an action that is not legal."""
     row: Row = defaultdict(float)
-    for chance, answer in () if tree is None else chances_of(tree):
-        if chance > 0.0:
-            place = (answer.state, answer.observation)
+    for p, answer in () if tree is None else probabilities_of(tree):
+        if p > 0.0:
+            view = (answer.state, answer.observation)
             over = answer.terminated or answer.truncated or table.rows[answer.state] is None
-            row[Outcome(place, answer.reward, over)] += chance
+            row[Outcome(view, answer.reward, over)] += p
     return dict(row)
 
 
 def _mdp(found: _Found, states: States, n_states: int, gamma: float, labels: Sequence[str] | None) -> MDP:
     """Make a model whose states are those of ``states``; one in which no episode continues is an end."""
     n_actions = len(next(iter(found.rows.values())))
-    row_of: dict[int, list[Row]] = {states[place]: found.rows[place[0]] for place in found.places(over=False)}
+    row_of: dict[int, list[Row]] = {states[view]: found.rows[view[0]] for view in found.views(over=False)}
     lengths = np.zeros((n_states, n_actions), dtype=np.int64)
     entries: list[tuple[int, float, bool, float]] = []
     for state, rows in sorted(row_of.items()):
         for action, row in enumerate(rows):
             merged: dict[tuple[int, float, bool], float] = defaultdict(float)
-            for one, chance in row.items():
-                merged[states[one.place], one.reward, one.over] += chance
+            for one, p in row.items():
+                merged[states[one.view], one.reward, one.over] += p
             lengths[state, action] = len(merged)
-            entries += [(*outcome, chance) for outcome, chance in merged.items()]
+            entries += [(*outcome, p) for outcome, p in merged.items()]
     next_state, reward, over, probability = zip(*entries, strict=True)
     start = np.zeros(n_states)
-    for place, chance in found.start.items():
-        start[states[place]] += chance
+    for view, p in found.start.items():
+        start[states[view]] += p
     return MDP.from_rows(
         np.concatenate([[0], np.cumsum(lengths)]),
         next_state,
@@ -260,14 +262,14 @@ def _emission(found: _Found, states: States) -> Emission | None:
     for rows in found.rows.values():
         for action, row in enumerate(rows):
             joint: dict[tuple[int, float, bool], dict[int, float]] = defaultdict(dict)
-            for one, chance in row.items():
-                seen = joint[states[one.place], one.reward, one.over]
-                seen[one.place[1]] = seen.get(one.place[1], 0.0) + chance
+            for one, p in row.items():
+                seen = joint[states[one.view], one.reward, one.over]
+                seen[one.view[1]] = seen.get(one.view[1], 0.0) + p
             for (successor, _, _), seen in joint.items():
                 total = math.fsum(seen.values())
-                chances = {z: chance / total for z, chance in seen.items()}
-                known = emission.setdefault((action, successor), chances)
-                if known.keys() != chances.keys() or any(abs(known[z] - p) > ROUNDING for z, p in chances.items()):
+                row = {z: p / total for z, p in seen.items()}
+                known = emission.setdefault((action, successor), row)
+                if known.keys() != row.keys() or any(abs(known[z] - p) > ROUNDING for z, p in row.items()):
                     return None
     return emission
 
@@ -280,14 +282,14 @@ def _observation_rows(
     column: Mapping[int, int],
 ) -> ObservationRows:
     """Lay the observations out; where an action never leads, they are those of another action, or of `reset`."""
-    elsewhere = {**first, **{successor: chances for (_, successor), chances in emission.items()}}
+    elsewhere = {**first, **{successor: row for (_, successor), row in emission.items()}}
     indptr, observation, probability = [0], list[int](), list[float]()
     for action in range(n_actions):
         for successor in range(n_states):
-            chances = emission.get((action, successor)) or elsewhere.get(successor) or {next(iter(column)): 1.0}
-            for z, chance in sorted(chances.items()):
+            row = emission.get((action, successor)) or elsewhere.get(successor) or {next(iter(column)): 1.0}
+            for z, p in sorted(row.items()):
                 observation.append(column[z])
-                probability.append(chance)
+                probability.append(p)
             indptr.append(len(observation))
     return ObservationRows(
         np.array(indptr, dtype=np.int64),

@@ -15,7 +15,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.core.aliases import Env, Info, Space
-from rlsuite.core.keywords import SaysWhatToWrite
+from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.forms.table import trusted_model
@@ -122,6 +122,7 @@ class TabularVectorEnv(VectorEnv[IndexArray, IndexArray, AnyArray], SaysWhatToWr
         self._rewards = np.zeros(self.num_envs)
 
     @classmethod
+    @says_what_to_write
     def from_env(
         cls,
         env: str | Env,

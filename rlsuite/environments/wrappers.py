@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from rlsuite.core.aliases import BareEnv, Env, Info, Observation
 from rlsuite.core.checks import fits_in_memory, is_tuple
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError, UnsuitableEnvironment, unknown
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray
@@ -113,6 +114,7 @@ class VectorObservation(gymnasium.ObservationWrapper[AnyArray, Any, Any], Record
         return cls(env, "cell")
 
     @classmethod
+    @says_what_to_write
     def image(cls, env: Env, *, flat: bool = False) -> Self:
         """Replace ids by planes of zeros and ones over the grid, float32 (n_planes, n_rows, n_columns).
 

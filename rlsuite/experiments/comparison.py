@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.training.results import Results
 from rlsuite.training.statistics import mean_interval
 
@@ -37,6 +38,7 @@ class Row(NamedTuple):
     """Why the optimum is unknown, as a phrase; empty if it is known, or not comparable."""
 
 
+@says_what_to_write
 def compare(results: Mapping[str, Iterable[Results]]) -> list[Row]:
     """One row per environment and agent: its final performance, with an interval over the seeds.
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.threads import at_the_same_time
 from rlsuite.errors import CollapseWarning, ParameterError, level_of_the_caller, unknown
 from rlsuite.inference import dirichlet
@@ -49,6 +50,7 @@ class Counts(NamedTuple):
     """nats, of all sequences"""
 
 
+@says_what_to_write
 def expected_counts(
     model: HMMParameters, z: Observations | Sequences, lengths: ArrayLike | None = None, *, checkpointed: bool = False
 ) -> Counts:

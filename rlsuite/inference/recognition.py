@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.core.checks import positive_number
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError
 from rlsuite.models import validation
 from rlsuite.models.aliases import FloatArray, IndexArray
@@ -29,6 +30,7 @@ class StateScores(NamedTuple):
     """(K,): the true state that each decoded one was taken to be."""
 
 
+@says_what_to_write
 def state_scores(true: ArrayLike, decoded: ArrayLike, *, beta: float = 1.0, match: bool = False) -> StateScores:
     """Compare decoded states with the true ones: confusion matrix, accuracy, precision, recall and F score.
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.core.checks import whole_number
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.threads import at_the_same_time
 from rlsuite.inference import forward_backward_kernels as kernels
 from rlsuite.inference.forward_backward import filtered
@@ -35,6 +36,7 @@ def smooth(model: HMMParameters, z: Listed, lengths: None = None, *, lag: int | 
 def smooth(
     model: HMMParameters, z: Observations, lengths: ArrayLike | None = None, *, lag: int | None = None
 ) -> FloatArray | list[FloatArray]: ...
+@says_what_to_write
 def smooth(
     model: HMMParameters, z: Observations, lengths: ArrayLike | None = None, *, lag: int | None = None
 ) -> FloatArray | list[FloatArray]:

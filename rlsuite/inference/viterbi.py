@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.core.compilation import compiled
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.threads import at_the_same_time
 from rlsuite.inference import simd
 from rlsuite.inference.forward_backward_kernels import RING, RING_ROWS, PassResult, Step
@@ -164,6 +165,7 @@ def decode(
 def decode(
     model: HMMParameters, z: Observations, lengths: ArrayLike | None = None, *, checkpointed: bool = False
 ) -> StateArray | list[StateArray]: ...
+@says_what_to_write
 def decode(
     model: HMMParameters, z: Observations, lengths: ArrayLike | None = None, *, checkpointed: bool = False
 ) -> StateArray | list[StateArray]:

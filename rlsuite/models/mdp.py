@@ -146,7 +146,7 @@ class MDP(Constructors):
         path
             The file.
         gamma : float, optional
-            Discount factor in [0, 1] in place of that of the file; ``.tra`` files have none and need it.
+            Discount factor in [0, 1] instead of that of the file; ``.tra`` files have none and need it.
         labels : path, optional
             Label file of a ``.tra`` file; by default that with the suffix ``.lab`` beside it, if there is one. Episodes
             start in the states labelled "init"; without labels in any state that has a choice.
@@ -198,6 +198,7 @@ class MDP(Constructors):
         with reading_model(path, "MDP") as arrays:
             return mdp_from_arrays(cls, path, arrays, checked)
 
+    @says_what_to_write
     def write(self, path: str | PathLike[str], *, dialect: Dialect | None = None) -> None:
         """Write the model to a file, atomically; the suffix says which kind of file.
 
@@ -248,6 +249,7 @@ class MDP(Constructors):
 
     # ------------------------------------------------------------------------------------------- conversions
 
+    @says_what_to_write
     def to_env(self, *, drawing: Drawing | None = None, render_mode: str | None = None) -> TabularEnv:
         """Return an environment whose dynamics are this model; `TabularEnv` explains the keywords."""
         from rlsuite.environments.tabular_env import TabularEnv

@@ -66,7 +66,7 @@ class POMDP(PomdpConstructors, Beliefs):
     Rewards that depend on the observation, R(s, a, s', z), are folded into the mean reward of the transition,
     r(s, a, s') = sum_z O[a, s', z] R(s, a, s', z), by the constructors that take them. That changes no value and no
     policy, as a belief is updated with the observation and never with the reward. Only an environment made from the
-    model pays the mean in place of the single rewards.
+    model pays the mean instead of the single rewards.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class POMDP(PomdpConstructors, Beliefs):
         path
             The file.
         gamma : float, optional
-            Discount factor in [0, 1] in place of that of the file.
+            Discount factor in [0, 1] instead of that of the file.
 
         Raises
         ------
@@ -184,6 +184,7 @@ class POMDP(PomdpConstructors, Beliefs):
         """
         return with_name(windowed(self, k), self.name and f"{self.name}, windows of {k}")
 
+    @says_what_to_write
     def to_env(self, *, drawing: Drawing | None = None, render_mode: str | None = None) -> TabularEnv:
         """Return an environment whose dynamics are this model; `TabularEnv` explains the keywords."""
         from rlsuite.environments.tabular_env import TabularEnv

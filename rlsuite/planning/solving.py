@@ -13,6 +13,7 @@ from inspect import Parameter, signature
 from typing import Literal, TypeAlias, overload
 
 from rlsuite.core.checks import one_of
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning.pomdp.solution import BeliefPlan
@@ -99,6 +100,7 @@ def solve(
     unreachable: Unreachable = ...,
     **options: object,
 ) -> BeliefPlan: ...
+@says_what_to_write
 def solve(
     model: MDP | POMDP,
     method: str = "auto",

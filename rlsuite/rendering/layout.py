@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
 from rlsuite.rendering.arrows import from_labels
 
@@ -162,6 +163,7 @@ class GridLayout:
         return states
 
     @classmethod
+    @says_what_to_write
     def row_major(
         cls,
         n_rows: int,

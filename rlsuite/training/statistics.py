@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from rlsuite.core.checks import one_of, whole_number
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.models.aliases import FloatArray
 
@@ -94,6 +95,7 @@ class SuccessRate(NamedTuple):
 METHODS: Final = ("wilson", "exact")
 
 
+@says_what_to_write
 def success_interval(
     successes: int, trials: int, confidence: float = 0.95, *, method: Literal["wilson", "exact"] = "wilson"
 ) -> SuccessRate:

@@ -1,5 +1,6 @@
 """Calls with an unknown keyword: what is probably meant, and what is not repeated in full."""
 
+import inspect
 import re
 
 import pytest
@@ -77,3 +78,56 @@ def test_an_agent_of_ones_own_may_still_take_the_former_names():
     with pytest.raises(ValueError, match="every 30 steps"):
         rl.train(Learner(), "FrozenLake-v1", steps=100, seeds=2, record_every=30)
     assert as_taken_by(Learner.learn, {"steps": 1, "record_every": 3}) == {"steps": 1, "checkpoint_every": 3}
+
+
+def test_a_value_without_its_name_is_answered_with_the_call_that_works():
+    agent, mdp = rl.QLearning(), rl.MDP.from_env("FrozenLake-v1", gamma=0.9)
+    calls = {
+        "learn('FrozenLake-v1', steps=5)": lambda: agent.learn("FrozenLake-v1", 5),
+        "learn('FrozenLake-v1', loop='stepwise', episodes=5)": lambda: agent.learn(
+            "FrozenLake-v1", "stepwise", episodes=5
+        ),
+        "learn('FrozenLake-v1', steps=5, seed=3)": lambda: agent.learn("FrozenLake-v1", 5, 3),
+        "train(agent, 'FrozenLake-v1', steps=5)": lambda: rl.train(agent, "FrozenLake-v1", 5),
+        "train(agent, 'FrozenLake-v1', steps=5.0, seeds=[3])": lambda: rl.train(agent, "FrozenLake-v1", 5.0, [3]),
+        "solve(mdp, 'value_iteration', tol=0.001)": lambda: rl.solve(mdp, "value_iteration", 0.001),
+        "tabulate('FrozenLake-v1', gamma=0.9)": lambda: rl.tabulate("FrozenLake-v1", 0.9),
+        "MDP.from_env('FrozenLake-v1', gamma=0.9)": lambda: rl.MDP.from_env("FrozenLake-v1", 0.9),
+        "to_env(render_mode='ansi')": lambda: mdp.to_env("ansi"),
+        "QLearning(gamma=0.9)": lambda: rl.QLearning(0.9),
+    }
+    for written, call in calls.items():
+        with pytest.raises(CallError) as caught:
+            call()
+        sentence, advice = str(caught.value).split(": write ")
+        assert advice.replace("train(agent, ", "train(agent, ").replace("model", "mdp") == written
+        assert "() takes values by name" in sentence
+        owner = "agent" if written.startswith("learn") else "mdp" if written.startswith("to_env") else "rl"
+        eval(f"{owner}.{written}", {"rl": rl, "agent": agent, "mdp": mdp})
+    with pytest.raises(CallError, match=r"^learn\(\) takes values by name after env: steps=, episodes=, seed=, loop="):
+        agent.learn("FrozenLake-v1", object())
+    with pytest.raises(CallError, match=r"^compare\(\) takes results only, not 2 values$"):
+        rl.experiments.compare({}, 30)
+
+
+def test_every_public_function_answers_a_value_without_its_name():
+    """But for Gymnasium's `reset`."""
+    packages = (rl, rl.approximation, rl.experiments, rl.inference, rl.models, rl.planning, rl.plotting, rl.rendering)
+    public = {id(one): one for package in packages for one in (getattr(package, name) for name in package.__all__)}
+    functions = {one for one in public.values() if inspect.isfunction(one)}
+    for kind in filter(inspect.isclass, public.values()):
+        members = (
+            getattr(kind, name) for name in dir(kind) if name[0] != "_" and name != "reset"
+        )  # that is Gymnasium's
+        functions |= {getattr(one, "__func__", one) for one in members if inspect.isroutine(one)}
+    silent = set()
+    for function in filter(inspect.isfunction, functions):
+        parameters = inspect.signature(function).parameters.values()
+        by_place = [one for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+        if function.__module__.startswith("rlsuite") and any(one.kind is one.KEYWORD_ONLY for one in parameters):
+            owner = [rl.MDP] if by_place[0].name == "cls" else [None]
+            with pytest.raises(TypeError) as caught:
+                function(*(owner * len(by_place)), None)
+            if caught.type is not CallError:
+                silent.add(function.__qualname__)
+    assert silent == {"compiled", "Beliefs.joint"}  # a decorator, and what is called at every step

@@ -81,6 +81,7 @@ class Batch:
     # -------------------------------------------------------------------------------------------- constructors
 
     @classmethod
+    @says_what_to_write
     def from_arrays(
         cls,
         observation: ArrayLike,
@@ -297,6 +298,7 @@ class Batch:
         return cls.from_arrays(**simulated(env, states, samples, seed))
 
     @classmethod
+    @says_what_to_write
     def from_csv(cls, path: str | PathLike[str], *, n_actions: int | None = None, first_action: int = 0) -> Self:
         """Read a table with a line of names; `to_csv` writes it.
 

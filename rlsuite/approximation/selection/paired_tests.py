@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from rlsuite.core.checks import finite_number
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 
 ROUNDING = 1e-12
@@ -47,6 +48,7 @@ class PairedTest(NamedTuple):
     """Number of pairs that the statistic is computed from."""
 
 
+@says_what_to_write
 def paired_t(a: ArrayLike, b: ArrayLike, *, test_to_train: float = 0.0) -> PairedTest:
     r"""Paired t test of the hypothesis that the mean difference is 0 (lecture notes, section 12.7).
 

@@ -373,6 +373,7 @@ def score_episodes(pomdp: POMDP, episodes: Episodes) -> float:
     return EpisodeEM(model_steps(pomdp, episodes), parameters).log_likelihood(parameters)
 
 
+@says_what_to_write
 def smooth_episode(
     pomdp: POMDP, actions: ArrayLike, observations: ArrayLike, *, terminated: bool = False
 ) -> FloatArray:
@@ -407,6 +408,7 @@ def smooth_episode(
     return counts.smoothed
 
 
+@says_what_to_write
 def decode_episode(
     pomdp: POMDP, actions: ArrayLike, observations: ArrayLike, *, terminated: bool = False
 ) -> tuple[IndexArray, float]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlsuite.core.checks import whole_number
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError
 from rlsuite.inference import dirichlet
 from rlsuite.inference.emissions.base import Emission, Likelihoods, whole_numbers
@@ -53,6 +54,7 @@ class Categorical(Emission):
         object.__setattr__(self, "table", validation.frozen(table, self.table))
 
     @classmethod
+    @says_what_to_write
     def from_data(cls, z: ArrayLike, n_states: int, rng: np.random.Generator, *, n_symbols: int | None = None) -> Self:
         """Return random rows over the symbols 0..max(z), or over `n_symbols` of them."""
         most = None if n_symbols is None else whole_number("n_symbols", n_symbols)

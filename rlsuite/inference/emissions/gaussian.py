@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError
 from rlsuite.inference.emissions.base import Emission, all_missing, vectors
 from rlsuite.inference.emissions.before_learning import Overall, Pseudo, distant_centres, overall, resolved
@@ -149,6 +150,7 @@ class Gaussian(Emission):
         object.__setattr__(self, "variance", validation.frozen(variance, self.variance))
 
     @classmethod
+    @says_what_to_write
     def from_data(
         cls, z: ArrayLike, n_states: int, rng: np.random.Generator, *, least_variance: float = LEAST_VARIANCE
     ) -> Self:
@@ -327,6 +329,7 @@ class MultivariateGaussian(Emission):
         object.__setattr__(self, "covariance", validation.frozen(covariance, self.covariance))
 
     @classmethod
+    @says_what_to_write
     def from_data(
         cls, z: ArrayLike, n_states: int, rng: np.random.Generator, *, least_variance: float = LEAST_VARIANCE
     ) -> Self:

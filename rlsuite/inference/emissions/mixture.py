@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.inference import dirichlet
 from rlsuite.inference.emissions.base import Emission
@@ -196,6 +197,7 @@ class Mixture(Emission):
             return share, high + np.log(total)
 
 
+@says_what_to_write
 def gaussian_mixture(
     weights: ArrayLike,
     mean: ArrayLike,
