@@ -17,23 +17,23 @@ WRITTEN: Final = "__rlsuite_written__"
 
 
 def parts_of(spec: str) -> tuple[str, str]:
-    """Return the place and the name in ``module:Name``, ``file.py:Name``, ``file.py`` or ``Name``; either may be empty.
+    """Split ``module:Name``, ``file.py:Name``, ``file.py`` or ``Name``: module or file, and name; either may be empty.
 
     >>> parts_of("folder/file.py:Maze"), parts_of("file.py"), parts_of("CliffWalking-v1")
     (('folder/file.py', 'Maze'), ('file.py', ''), ('', 'CliffWalking-v1'))
     """
     if spec.endswith(".py"):
         return spec, ""
-    place, _, name = spec.rpartition(":")
-    return place, name
+    source, _, name = spec.rpartition(":")
+    return source, name
 
 
-def module_of(place: str, folder: Path = Path()) -> ModuleType:
+def module_of(source: str, folder: Path = Path()) -> ModuleType:
     """Return the module that a specification names: a file, which is run, or a module, which is imported.
 
     Parameters
     ----------
-    place : str
+    source : str
         ``file.py`` or ``package.module``.
     folder : Path
         The folder that file names are relative to.
@@ -43,29 +43,29 @@ def module_of(place: str, folder: Path = Path()) -> ModuleType:
     FileError
         If there is none, or running it raises.
     """
-    if place.endswith(".py"):
-        module = run_file(folder / place)
-        vars(module)[WRITTEN] = place
+    if source.endswith(".py"):
+        module = run_file(folder / source)
+        vars(module)[WRITTEN] = source
         return module
-    if place.startswith("."):
-        raise FileError(f"{place!r} is not the name of a module")
+    if source.startswith("."):
+        raise FileError(f"{source!r} is not the name of a module")
     try:
-        return importlib.import_module(place)
+        return importlib.import_module(source)
     except ModuleNotFoundError as cause:
-        if cause.name is None or not f"{place}.".startswith(f"{cause.name}."):
-            raise FileError(f"importing {place} failed: {cause}") from cause
-        file = Path(*place.split(".")).with_suffix(".py")
-        hint = f"; for the file in the current folder, write '{file}:Class'" if file.exists() else _nearest_to(place)
+        if cause.name is None or not f"{source}.".startswith(f"{cause.name}."):
+            raise FileError(f"importing {source} failed: {cause}") from cause
+        file = Path(*source.split(".")).with_suffix(".py")
+        hint = f"; for the file in the current folder, write '{file}:Class'" if file.exists() else _nearest_to(source)
         raise FileError(f"there is no module {cause.name!r} to import{hint}") from cause
     except (RlsuiteError, Warning):
         raise
     except Exception as cause:  # whatever the module raises as it is imported
-        raise FileError(f"importing {place} raised {type(cause).__name__}: {cause}") from cause
+        raise FileError(f"importing {source} raised {type(cause).__name__}: {cause}") from cause
 
 
-def _nearest_to(place: str) -> str:
+def _nearest_to(source: str) -> str:
     """Half a sentence about the submodule of the package that was meant; empty if there is none."""
-    parent, _, name = place.rpartition(".")
+    parent, _, name = source.rpartition(".")
     found = [one.name for one in pkgutil.iter_modules(getattr(sys.modules.get(parent), "__path__", []))]
     near = nearest(name, [one for one in found if not one.startswith("_")])
     return f"; did you mean '{parent}.{near[0]}'?" if near else ""

@@ -65,7 +65,7 @@ class BeliefGridObservation(gymnasium.ObservationWrapper[Any, Any, Any], RecordC
     def observation(self, observation: Observation) -> int:
         """Return the number of the nearest point of the grid."""
         bars = np.cumsum(self.rounded(cast("FloatArray", observation)))[:-1] + np.arange(self._n_states - 1)
-        return sum(math.comb(bar, place) for place, bar in enumerate(bars.tolist(), 1))
+        return sum(math.comb(bar, i) for i, bar in enumerate(bars.tolist(), 1))
 
     def rounded(self, belief: FloatArray) -> Any:
         """Return the nearest point of a belief (S,), in steps: (S,) int64, of sum `resolution`."""

@@ -298,10 +298,10 @@ def _watched() -> Generator[None]:
         (_thread, ("start_new_thread", "start_joinable_thread"), "starts a thread"),
         (threading, ("_start_new_thread", "_start_joinable_thread"), "starts a thread"),
     ]
-    for place, names, what in quiet:
+    for owner, names, what in quiet:
         for name in names:
-            if hasattr(place, name):
-                setattr(place, name, _refused(what))
+            if hasattr(owner, name):
+                setattr(owner, name, _refused(what))
     setattr(random, "_urandom", _entropy)  # noqa: B010 - private: what `secrets` and unseeded generators draw from
     sys.addaudithook(_hook)
     _hooked = True

@@ -81,14 +81,14 @@ def find_env(spec: str | EnvSpec | Env, **kwargs: object) -> Env:
         return _make(spec, spec.id, kwargs)
     if not isinstance(cast("object", spec), str):
         raise ParameterError(_no_env(spec))
-    place, name = parts_of(spec)
+    source, name = parts_of(spec)
     try:
-        module = module_of(place) if place else None
+        module = module_of(source) if source else None
     except FileError as cause:
         raise EnvironmentNotFound(f"{spec!r}: {cause}") from cause.__cause__ or cause
-    if module is not None and place.endswith(".py"):
-        return _env_of_file(spec, place, name, module, kwargs)
-    return _make(_registered_id(spec, place, name), spec, kwargs)
+    if module is not None and source.endswith(".py"):
+        return _env_of_file(spec, source, name, module, kwargs)
+    return _make(_registered_id(spec, source, name), spec, kwargs)
 
 
 def _takes(spec: str | EnvSpec, keyword: str) -> bool:
@@ -96,29 +96,29 @@ def _takes(spec: str | EnvSpec, keyword: str) -> bool:
     import gymnasium
     from gymnasium.envs.registration import EnvSpec, load_env_creator
 
-    place, name = parts_of(spec) if isinstance(spec, str) else ("", "")
-    if place:
+    source, name = parts_of(spec) if isinstance(spec, str) else ("", "")
+    if source:
         try:
-            module = module_of(place)
+            module = module_of(source)
         except FileError:
             return False
-        if place.endswith(".py"):
+        if source.endswith(".py"):
             found: object = getattr(module, name, None)
             return callable(found) and keyword in _parameters(found)
     if not isinstance(spec, EnvSpec):
-        spec = gymnasium.spec(_registered_id(spec, place, name))
+        spec = gymnasium.spec(_registered_id(spec, source, name))
     creator = load_env_creator(spec.entry_point) if isinstance(spec.entry_point, str) else spec.entry_point
     return keyword in _parameters(creator)
 
 
 def _no_env(found: object) -> str:
-    """Sentence about what was given in the place of an environment."""
+    """Sentence about what was given instead of an environment."""
     import gymnasium
 
     if inspect.isclass(found) and issubclass(found, gymnasium.Env):
         return f"{found.__name__} is a class of environments: write {found.__name__}() to make one"
     if callable(getattr(found, "learn", None)):
-        return f"{type(found).__name__}(...) is an agent, in the place of the environment: write agent.learn(env, ...)"
+        return f"{type(found).__name__}(...) is an agent, not an environment: write agent.learn(env, ...)"
     return f"{found!r} is not an environment: give an id, 'module:Id', 'file.py:Class' or an instance of gymnasium.Env"
 
 
@@ -148,7 +148,7 @@ def packages() -> dict[str, str]:
 # ------------------------------------------------------------------------------------------------------ by id
 
 
-def _registered_id(spec: str, place: str, name: str) -> str:
+def _registered_id(spec: str, source: str, name: str) -> str:
     """Return the id in `spec`, or raise `EnvironmentNotFound` if Gymnasium could not resolve it."""
     from gymnasium import error
     from gymnasium.envs.registration import parse_env_id, registry
@@ -172,9 +172,9 @@ def _registered_id(spec: str, place: str, name: str) -> str:
     if versions:
         listed = ", ".join(sorted(repr(one.id) for one in versions))
         raise EnvironmentNotFound(f"{known} There is no version {version}, but there is {listed}.")
-    if place and inspect.isclass(getattr(sys.modules[place], name, None)):
+    if source and inspect.isclass(getattr(sys.modules[source], name, None)):
         raise EnvironmentNotFound(
-            f"{known} {place} has a class {name}, but registers no such id; use 'file.py:{name}'."
+            f"{known} {source} has a class {name}, but registers no such id; use 'file.py:{name}'."
         )
     near = get_close_matches(name, registry, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else " Importing its package registers an id; 'package:Id' does that."
@@ -195,7 +195,7 @@ def _make(env_id: str | EnvSpec, spec: str, kwargs: Mapping[str, Any]) -> Env:
 # ---------------------------------------------------------------------------------------------------- by file
 
 
-def _env_of_file(spec: str, place: str, name: str, module: ModuleType, kwargs: Mapping[str, Any]) -> Env:
+def _env_of_file(spec: str, source: str, name: str, module: ModuleType, kwargs: Mapping[str, Any]) -> Env:
     import gymnasium
 
     classes = {
@@ -214,7 +214,7 @@ def _env_of_file(spec: str, place: str, name: str, module: ModuleType, kwargs: M
     listed = ", ".join(classes) or "none"
     if not name:
         raise EnvironmentNotFound(
-            f"{spec!r} names no class: write '{place}:Class' (environments in the file: {listed})"
+            f"{spec!r} names no class: write '{source}:Class' (environments in the file: {listed})"
         )
     if name in vars(module):
         raise EnvironmentNotFound(

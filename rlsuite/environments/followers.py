@@ -66,7 +66,7 @@ class Follower:
         self._rng: Generator
 
     def begin(self, elapsed: int) -> None:
-        """Take the state and the generator of the environment, so many steps after the beginning of an episode."""
+        """Take the state and the generator of the environment, this many steps after the beginning of an episode."""
         self._elapsed = elapsed
         self._rng = copy.deepcopy(self.generator())
         self.take_state()
@@ -81,7 +81,7 @@ class Follower:
         """Compare the answer of `step` to an action, counted from 0."""
         if self.difference:
             return
-        where = f"at {self.place()}, action {action}"
+        where = f"at {self.state_in_words()}, action {action}"
         self._elapsed += 1
         observation, reward, terminated, truncated = self.step(action)
         expected = (observation, reward, terminated, truncated or self._elapsed >= self.limit)
@@ -89,7 +89,7 @@ class Follower:
 
     def take(self, env: Env, action: int) -> bool:
         """Take an action, counted from 0, in the environment, and compare; return whether the episode is over."""
-        where = f"at {self.place()}, action {action}"
+        where = f"at {self.state_in_words()}, action {action}"
         space: UntypedSpace = env.action_space
         try:
             found = env.step(action + int(space.start))
@@ -122,7 +122,7 @@ class Follower:
         """Take the state of the environment."""
         raise NotImplementedError
 
-    def place(self) -> str:
+    def state_in_words(self) -> str:
         """Where the environment should be, as a phrase."""
         raise NotImplementedError
 
@@ -148,7 +148,7 @@ class Follower:
         return not np.ndim(found) and bool(found == expected)
 
     def other_info(self, where: str, info: Info) -> str:
-        """How what is told besides differs from what it should be, as a sentence; empty if it does not."""
+        """How the rest of the answer differs from what it should be, as a sentence; empty if it does not."""
         return ""
 
     def other_state(self, where: str) -> str:
@@ -173,7 +173,7 @@ class TableFollower(Follower):
         self._before: dict[str, tuple[object, ...]] | None = None
 
     def take_state(self) -> None:
-        """Take the state of the environment; for the first time, note its attributes."""
+        """Take the state of the environment; for the first time, record its attributes."""
         self.table.s = int(self.base.s)
         self.table.np_random = self._rng
         if self._before is None:
@@ -183,7 +183,7 @@ class TableFollower(Follower):
         """Put the environment into a state."""
         self.base.s = self.table.s = state
 
-    def place(self) -> str:
+    def state_in_words(self) -> str:
         """Name the state."""
         return f"state {self.table.s}"
 
@@ -238,7 +238,7 @@ class DynamicsFollower(Follower):
         """Take the numbers of the state."""
         self._state = self.dynamics.read(self.base)
 
-    def place(self) -> str:
+    def state_in_words(self) -> str:
         """Show the state."""
         return f"state {self._state}"
 
@@ -386,7 +386,7 @@ class _ByName(pickle.Pickler):
         self.named: list[object] = []
 
     def persistent_id(self, obj: Any) -> Any:
-        """Name classes, functions and modules by their place in a list."""
+        """Name classes, functions and modules by their index in a list."""
         if not isinstance(obj, _BY_NAME):
             return None
         self.named.append(obj)

@@ -118,7 +118,7 @@ def without_counting(env: Env, *, limits: bool) -> Env:
 
 
 def passages_of(env: Env) -> list[Passage]:
-    """The places inside other wrappers where a `TimeLimit` was."""
+    """The positions inside other wrappers where a `TimeLimit` was."""
     return [layer for layer in _wrappers_of(env) if isinstance(layer, Passage)]
 
 
@@ -142,23 +142,23 @@ class LayeredAttributes(MutableMapping[str, Any]):
 
     def __init__(self, layers: list[Any]):
         self._of: dict[str, dict[str, Any]] = {}
-        for place, layer in enumerate(layers):
-            self._of[prefix_of(layers, place)] = object.__getattribute__(layer, "__dict__")
+        for depth, layer in enumerate(layers):
+            self._of[prefix_of(layers, depth)] = object.__getattribute__(layer, "__dict__")
 
-    def _place(self, name: str) -> tuple[dict[str, Any], str]:
+    def _owner_of(self, name: str) -> tuple[dict[str, Any], str]:
         prefix, dot, rest = name.partition(".")
         return (self._of[prefix + dot], rest) if dot and prefix + dot in self._of else (self._of[""], name)
 
     def __getitem__(self, name: str) -> Any:
-        attributes, own = self._place(name)
+        attributes, own = self._owner_of(name)
         return attributes[own]
 
     def __setitem__(self, name: str, value: object) -> None:
-        attributes, own = self._place(name)
+        attributes, own = self._owner_of(name)
         attributes[own] = value
 
     def __delitem__(self, name: str) -> None:
-        attributes, own = self._place(name)
+        attributes, own = self._owner_of(name)
         del attributes[own]
 
     def __iter__(self) -> Iterator[str]:
@@ -169,12 +169,12 @@ class LayeredAttributes(MutableMapping[str, Any]):
         return sum(1 for _ in self)
 
 
-def prefix_of(layers: list[Any], place: int) -> str:
+def prefix_of(layers: list[Any], depth: int) -> str:
     """What stands before the names of a layer's attributes."""
-    if not place:
+    if not depth:
         return ""
-    name = type(layers[place]).__name__
-    before = sum(type(layer).__name__ == name for layer in layers[1:place])
+    name = type(layers[depth]).__name__
+    before = sum(type(layer).__name__ == name for layer in layers[1:depth])
     return f"{name} {before + 1}." if before else f"{name}."
 
 
@@ -184,16 +184,16 @@ def attributes_of(env: Env) -> MutableMapping[str, Any]:
     return LayeredAttributes(layers) if len(layers) > 1 else object.__getattribute__(layers[0], "__dict__")
 
 
-def watch(layers: list[Any], place: int, read: set[str], written: set[str]) -> set[str]:
+def watch(layers: list[Any], depth: int, read: set[str], written: set[str]) -> set[str]:
     """Record all reading and writing of a layer's attributes, by a subclass that does nothing else.
 
     What is read before it is written is added to ``read``, what is written to ``written``. Returns the names in that
     class.
     """
-    layer, prefix = layers[place], prefix_of(layers, place)
+    layer, prefix = layers[depth], prefix_of(layers, depth)
     kind: Any = _kind_of(layer)
     attributes: dict[str, Any] = object.__getattribute__(layer, "__dict__")
-    inner = {"env"} if place else set[str]()  # what a wrapper wraps
+    inner = {"env"} if depth else set[str]()  # what a wrapper wraps
 
     def get(env: Any, name: str) -> Any:
         if name in attributes:

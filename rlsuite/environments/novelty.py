@@ -61,7 +61,7 @@ class NoveltyBonus(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
 
     Examples
     --------
-    A car that has been seen in the valley is rewarded for speeds and places that it has not reached yet:
+    A car that has been seen in the valley is rewarded for speeds and positions that it has not reached yet:
 
     >>> import gymnasium, rlsuite as rl
     >>> from sklearn.mixture import GaussianMixture
@@ -89,7 +89,7 @@ class NoveltyBonus(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
         self.fit(known)
 
     def fit(self, known: ArrayLike) -> None:
-        """Describe what is known anew, for instance by all that was observed since."""
+        """Describe again what is known, for instance by all that was observed since."""
         seen = np.asarray(known, dtype=np.float64)
         seen = seen.reshape(len(seen), -1) if seen.ndim > 1 else seen
         if seen.ndim != 2 or len(seen) < 2 or seen.shape[1] != self._size:

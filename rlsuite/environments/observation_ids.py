@@ -92,7 +92,7 @@ class ObservationIds:
 
 _WHAT_TO_DO = (
     "Wrap the environment so that it shows an integer (gymnasium.wrappers.TransformObservation, with a function that "
-    "returns one), or learn with features in place of a table: Sarsa(features=TileCoding()), "
+    "returns one), or learn with features instead of a table: Sarsa(features=TileCoding()), "
     "--features tile-coding"
 )
 

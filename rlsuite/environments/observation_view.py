@@ -2,7 +2,7 @@
 
 A table needs an id: a whole number that is a row of it. A function approximator takes any vector, and an id too, as a
 vector of one number. The loops pass ids around; a vector is stored in one of two rows, the present and the next
-observation in turn, and the number of its row is passed around in its place. The first observation of an episode is
+observation in turn, and the number of its row is passed around instead. The first observation of an episode is
 in row 0.
 """
 

@@ -1,7 +1,7 @@
 """All outcomes of a step, as a tree of what it draws.
 
 `outcomes_of` runs a step once for each outcome, with a `ScriptedGenerator`. `draw` follows a tree with a real one, and
-`chances_of` says how probable its outcomes are.
+`probabilities_of` says how probable its outcomes are.
 """
 
 import itertools
@@ -192,14 +192,14 @@ def masked_integer(rng: np.random.Generator, n: int) -> int:
     return value
 
 
-def chances_of(tree: Tree) -> Iterator[tuple[float, Any]]:
+def probabilities_of(tree: Tree) -> Iterator[tuple[float, Any]]:
     """The outcomes of a tree, each with its probability; the same outcome may occur more than once."""
     if isinstance(tree, Leaf):
         yield 1.0, tree.outcome
         return
     nodes = nodes_of(tree)
     if not any(isinstance(child, Again) for node in nodes for child in node.children):
-        yield from _chances_below(tree, 1.0)
+        yield from _probabilities_below(tree, 1.0)
         return
     # Each draw as a distribution over outcomes and draws before it, from the last to the first. One that comes back to
     # itself with probability q is repeated 1 / (1 - q) times: the geometric series. All numbers are fractions.
@@ -217,12 +217,12 @@ def chances_of(tree: Tree) -> Iterator[tuple[float, Any]]:
             row[key] = row.get(key, Fraction(0)) + width
         while later := [key for key in row if key > i]:
             weight = row.pop(max(later))
-            for key, chance in solved[max(later)].items():
-                row[key] = row.get(key, Fraction(0)) + weight * chance
+            for key, probability in solved[max(later)].items():
+                row[key] = row.get(key, Fraction(0)) + weight * probability
         rest = 1 - row.pop(i, Fraction(0))
-        solved[i] = {key: chance / rest for key, chance in row.items()}
-    for key, chance in sorted(solved[0].items(), reverse=True):
-        yield float(chance), outcomes[-1 - key]
+        solved[i] = {key: probability / rest for key, probability in row.items()}
+    for key, probability in sorted(solved[0].items(), reverse=True):
+        yield float(probability), outcomes[-1 - key]
 
 
 def _widths(node: Node) -> list[Fraction]:
@@ -233,14 +233,14 @@ def _widths(node: Node) -> list[Fraction]:
     return [high - low for low, high in itertools.pairwise(bounds)]
 
 
-def _chances_below(tree: Tree, chance: float) -> Iterator[tuple[float, Any]]:
+def _probabilities_below(tree: Tree, probability: float) -> Iterator[tuple[float, Any]]:
     if isinstance(tree, Leaf):
-        yield chance, tree.outcome
+        yield probability, tree.outcome
     elif not isinstance(tree, Again):
         n = len(tree.children)
         widths = np.diff((0.0, *tree.bounds, 1.0)) if isinstance(tree, UniformNode) else np.full(n, 1.0 / n)
         for width, child in zip(widths.tolist(), tree.children, strict=True):
-            yield from _chances_below(child, chance * width)
+            yield from _probabilities_below(child, probability * width)
 
 
 def _ends(tree: Tree) -> bool:

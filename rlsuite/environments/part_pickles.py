@@ -32,7 +32,7 @@ class PartPickler(pickle.Pickler):
     generator : str
         The attribute with the generator that it draws from.
     rng : numpy.random.Generator or None
-        The generator that may have taken the place of its own.
+        The generator that may have replaced its own.
     constants : mapping
         The attributes that are named, by the identity of their values.
     objects : mapping
@@ -58,10 +58,10 @@ class PartPickler(pickle.Pickler):
 
     def persistent_id(self, obj: Any) -> Any:
         """Name an object that is not to be copied."""
-        for place, layer in enumerate(self._layers):
+        for depth, layer in enumerate(self._layers):
             if obj is layer:
                 self.named = True
-                return (_LAYER, place)
+                return (_LAYER, depth)
         if isinstance(obj, _BY_NAME) and isinstance(getattr(obj, "__self__", None), types.ModuleType | None):
             name = name_of(obj)
             self._objects[name] = obj

@@ -142,7 +142,7 @@ class Probe:
         self.named: dict[str | int, Any] = {}  # functions and classes that its parts refer to, by `name_of`
         self._plain: set[str] = set()  # attributes in which nothing is to be named
         layers = layers_of(env)
-        self._class_attributes = [watch(layers, place, self.read, self.written) for place in range(len(layers))]
+        self._class_attributes = [watch(layers, depth, self.read, self.written) for depth in range(len(layers))]
         self.changing: set[str] = set()
         kinds = {name: _type_of(value) for name, value in self.attributes.items()}
         self._asked = 0

@@ -211,7 +211,7 @@ class Surroundings:
                     self._forbid(name, FORBIDDEN_FUNCTIONS[name])
 
     def _refer(self, where: str, name: str, value: object, holder: Any) -> None:
-        """Note something that a function refers to by a name outside itself."""
+        """Record something that a function refers to by a name outside itself."""
         if isinstance(value, types.ModuleType):
             if value.__name__ in FORBIDDEN_MODULES.keys() - {"time"}:  # whose own clocks are out of use
                 self._forbid(value.__name__, FORBIDDEN_MODULES[value.__name__])
@@ -236,7 +236,7 @@ class Surroundings:
             self._watch(where, holder, name)
 
     def _look_into(self, module: object, names: set[str]) -> None:
-        """Note what a function may read or set in a module: attributes with a name that stands in its code."""
+        """Record what a function may read or set in a module: attributes with a name that stands in its code."""
         if isinstance(module, types.ModuleType):
             for name in names:
                 if not isinstance(value := vars(module).get(name), types.ModuleType):
@@ -261,7 +261,7 @@ _DESCRIPTORS = (
 
 
 class _Visitor(pickle.Pickler):
-    """Notes the functions, the classes and the objects of classes of others that it meets, however deep they are."""
+    """Records the functions, the classes and the objects of classes of others that it meets, however deep they are."""
 
     def __init__(self, layers: tuple[Any, ...]):
         super().__init__(io.BytesIO(), pickle.HIGHEST_PROTOCOL)
@@ -269,7 +269,7 @@ class _Visitor(pickle.Pickler):
         self.met: dict[int, Any] = {}
 
     def reducer_override(self, obj: Any) -> Any:
-        """Note an object, and pass over the environment, functions and classes; it sees no numbers, texts and lists."""
+        """Record an object; pass over the environment, functions and classes. It sees no numbers, texts and lists."""
         kind = cast(Any, type(obj))
         layer = any(obj is one for one in self.layers) or isinstance(obj, np.random.Generator)
         if not layer and (isinstance(obj, (*_FOLLOWED, type)) or _of_others(kind)):

@@ -55,7 +55,7 @@ class UniformDraw:
         """Where the answers of the questions that are asked of it changed in an earlier run; it is tried first."""
 
     def changes_at(self, k: int) -> None:
-        """Note that the outcome may be another from the number k / GRID on."""
+        """Record that the outcome may be another from the number k / GRID on."""
         if self.first < k < self.end:
             self.end = k
 
@@ -102,7 +102,7 @@ class UniformNumber:
         return type(now)
 
     def decide(self, question: Callable[[Number], Number]) -> Number:
-        """Answer a question that changes its answer monotonically with the number, and note where it changes next."""
+        """Answer a question that changes its answer monotonically with the number, and record where it changes next."""
         first, end = self.draw.first, self.draw.end
         answer = question(self._at(first))
         high = end

@@ -121,9 +121,9 @@ class Dynamics:
         if pair in self._emissions:
             return self._emissions[pair]
         assert isinstance(self.model, POMDP)
-        chances = self.model.observation[action, state]
-        seen = np.flatnonzero(chances)
-        observation: Choice[int] = choice(chances[seen].tolist(), seen.tolist(), otherwise=0)
+        probabilities = self.model.observation[action, state]
+        seen = np.flatnonzero(probabilities)
+        observation: Choice[int] = choice(probabilities[seen].tolist(), seen.tolist(), otherwise=0)
         if len(self._emissions) >= CACHED_ROWS:
             self._emissions.clear()
         self._emissions[pair] = observation

@@ -305,7 +305,7 @@ class TabulationFollower(Follower):
         if self._state < 0:
             self.difference = "it is in a state that was not found when it was tabulated"
 
-    def place(self) -> str:
+    def state_in_words(self) -> str:
         """Number the state."""
         return f"state {self._state} of those found"
 

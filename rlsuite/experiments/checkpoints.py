@@ -40,14 +40,14 @@ class CellCheckpoint:
     ----------
     folder : Path
         Folder of the experiment.
-    place : Path
+    path : Path
         Folder of the cell, when it is finished, within that.
     spec, versions : mapping
         What the numbers depend on, and what they are made with; checkpoints of others are not used.
     """
 
-    def __init__(self, folder: Path, place: Path, spec: Table, versions: Mapping[str, str]) -> None:
-        self.folder = folder / CHECKPOINTS / hashlib.sha256(str(place).encode()).hexdigest()[:16]
+    def __init__(self, folder: Path, path: Path, spec: Table, versions: Mapping[str, str]) -> None:
+        self.folder = folder / CHECKPOINTS / hashlib.sha256(str(path).encode()).hexdigest()[:16]
         self.spec, self.versions = spec, versions
 
     def write(self, agent: Agent, record: Record) -> None:
@@ -59,27 +59,27 @@ class CellCheckpoint:
             If it cannot be written.
         """
         name = f"{agent.steps_:015d}"
-        place = self.folder / name
-        if place.is_dir():
+        saved = self.folder / name
+        if saved.is_dir():
             return
         self.folder.mkdir(parents=True, exist_ok=True)
-        if not save(agent, place.with_suffix(".npz"), compress=False, only_with_run=True):
+        if not save(agent, saved.with_suffix(".npz"), compress=False, only_with_run=True):
             return
-        write_cell(place, self.spec, self.versions, record, self.folder / ".unfinished")
+        write_cell(saved, self.spec, self.versions, record, self.folder / ".unfinished")
         for other in list(self.folder.iterdir()):
             if other.stem != name:
                 shutil.rmtree(other) if other.is_dir() else other.unlink()
 
     def read(self) -> tuple[Agent, Record] | None:
         """The latest one; None if there is none that can be used."""
-        for place in sorted(self.folder.glob("[0-9]*"), reverse=True):
-            if not place.is_dir():
+        for saved in sorted(self.folder.glob("[0-9]*"), reverse=True):
+            if not saved.is_dir():
                 continue
             try:
-                about = read_description(place)
+                about = read_description(saved)
                 if about["spec"] == self.spec and about["versions"] == self.versions:
-                    agent: Any = load(place.with_suffix(".npz"))
-                    return agent, read_cell(place)
+                    agent: Any = load(saved.with_suffix(".npz"))
+                    return agent, read_cell(saved)
             except RlsuiteError:  # damaged: an older one may be whole
                 continue
         return None

@@ -135,9 +135,9 @@ def load_results(folder: str | os.PathLike[str]) -> dict[str, list[Results]]:
     for environment in labels(config, "environments"):
         for agent in labels(config, "agents"):
             parent = top / slug(environment) / slug(agent)
-            places = [parent / seed_folder(seed) for seed in config["seeds"]]
-            records = [read_cell(place) for place in places if place.is_dir()]
-            failed = [failure for place in places if (failure := read_failure(place)) is not None]
+            paths = [parent / seed_folder(seed) for seed in config["seeds"]]
+            records = [read_cell(path) for path in paths if path.is_dir()]
+            failed = [failure for path in paths if (failure := read_failure(path)) is not None]
             failures += failed
             if records:
                 found.setdefault(environment, []).append(Results(agent, environment, records, tuple(failed)))

@@ -44,11 +44,11 @@ def find_agent_class(spec: str, folder: Path = Path()) -> type[Learner]:
     >>> find_agent_class("sample-average").__name__
     'SampleAverage'
     """
-    place, name = parts_of(spec)
-    if not place:
+    source, name = parts_of(spec)
+    if not source:
         return _known_class(spec)
     try:
-        module = module_of(place, folder)
+        module = module_of(source, folder)
     except FileError as error:
         raise FileError(f"{spec!r}: {error}") from error.__cause__ or error
     own = {
@@ -59,9 +59,9 @@ def find_agent_class(spec: str, folder: Path = Path()) -> type[Learner]:
     if name not in own:
         listed = {key: value for key, value in own.items() if value.__module__ == module.__name__}
         if not listed:
-            raise ParameterError(f"{spec!r}: {place} defines no agent (a class derived from rlsuite.TabularAgent)")
+            raise ParameterError(f"{spec!r}: {source} defines no agent (a class derived from rlsuite.TabularAgent)")
         if not name:
-            raise ParameterError(f"{spec!r} names no class: write '{place}:Class' (agents there: {', '.join(listed)})")
+            raise ParameterError(f"{spec!r} names no class: write '{source}:Class' (agents there: {', '.join(listed)})")
         raise ParameterError(f"{spec!r}: {unknown('agent', name, listed)}")
     kind = own[name]
     if learner_classes().get(kind.__name__) is not kind:

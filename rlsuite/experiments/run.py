@@ -206,9 +206,9 @@ def run(
     with writing(folder) as aside:
         records = finished(cells, folder)
         failures = {} if retry else failed_before(cells, folder)
-        missing = [cell for cell in cells if cell.place not in records and cell.place not in failures]
+        missing = [cell for cell in cells if cell.path not in records and cell.path not in failures]
         for cell in missing:
-            forget_failure(folder / cell.place)
+            forget_failure(folder / cell.path)
         originals = Originals(missing)
         write_description(experiment, folder, aside)
         if missing:
@@ -218,15 +218,15 @@ def run(
         with suppress(OSError):
             (folder / CHECKPOINTS).rmdir()  # if nothing is left in it
     if failures:
-        known = [failures[cell.place] for cell in cells if cell.place in failures]
+        known = [failures[cell.path] for cell in cells if cell.path in failures]
         message = f"{failure_table(known)}\nThe others are kept; retry=True (--retry) learns these again"
         warnings.warn(message, FailedRunsWarning, stacklevel=level_of_the_caller())
     found: dict[str, list[Results]] = {}
     for environment in experiment.environments:
         for agent in experiment.agents:
             own = [cell for cell in cells if cell.environment is environment and cell.agent is agent]
-            kept = [records[cell.place] for cell in own if cell.place in records]
-            failed = tuple(failures[cell.place] for cell in own if cell.place in failures)
+            kept = [records[cell.path] for cell in own if cell.path in records]
+            failed = tuple(failures[cell.path] for cell in own if cell.path in failures)
             if kept:
                 found.setdefault(environment.label, []).append(Results(agent.label, environment.label, kept, failed))
     return found
@@ -279,7 +279,7 @@ class _Workers:
                     self._collect(bar)
             except KeyboardInterrupt:
                 self._stop()
-                new = sum((self.folder / cell.place).is_dir() for cell in cells)
+                new = sum((self.folder / cell.path).is_dir() for cell in cells)
                 raise Stopped(done + new, total) from None
             finally:
                 self._stop()
@@ -302,12 +302,12 @@ class _Workers:
         if isinstance(outcome, FailedRun):
             if self.ends(outcome):
                 self._raise(cell, outcome)
-            self.failures[cell.place] = outcome.named(cell.agent.label, cell.environment.label, cell.seed)
+            self.failures[cell.path] = outcome.named(cell.agent.label, cell.environment.label, cell.seed)
             self._checkpoint(cell).remove()
-            write_failure(self.folder / cell.place, cell.spec, self.failures[cell.place], self.aside)
+            write_failure(self.folder / cell.path, cell.spec, self.failures[cell.path], self.aside)
             bar.fail()
         else:
-            self.records[cell.place] = outcome
+            self.records[cell.path] = outcome
             bar.finish(outcome)
         bar.look(list(self.running.values()))
 
@@ -329,7 +329,7 @@ class _Workers:
                 with self.write_lock:
                     if self.stop.is_set():
                         return
-                    write_cell(self.folder / cell.place, cell.spec, self.versions, outcome, self.aside)
+                    write_cell(self.folder / cell.path, cell.spec, self.versions, outcome, self.aside)
                     self._checkpoint(cell).remove()
             except Ended:  # by `_stop`; the run has been saved
                 return
@@ -363,4 +363,4 @@ class _Workers:
             env.close()
 
     def _checkpoint(self, cell: Cell) -> CellCheckpoint:
-        return CellCheckpoint(self.folder, cell.place, cell.spec, self.versions)
+        return CellCheckpoint(self.folder, cell.path, cell.spec, self.versions)

@@ -26,7 +26,7 @@ class Cell:
         The entries of the experiment.
     seed : int
         The seed of the run.
-    place : Path
+    path : Path
         The cell's folder within that of the experiment: ``<environment>/<agent>/seed-0007``.
     spec : dict
         Everything that its numbers depend on, as plain data. Not the labels, and not the loop.
@@ -39,7 +39,7 @@ class Cell:
     environment: EnvironmentEntry
     agent: AgentEntry
     seed: int
-    place: Path
+    path: Path
     spec: Table
     keywords: Table
     env_id: str

@@ -100,7 +100,7 @@ def write_cell(folder: Path, spec: Table, versions: Mapping[str, str], record: R
 
 
 def write_failure(folder: Path, spec: Table, failure: Failure, aside: Path) -> None:
-    """Write beside the place of a cell that it failed; `read_failure` reads it."""
+    """Write beside the folder of a cell that it failed; `read_failure` reads it."""
     file = _failure_file(folder)
     unfinished = aside / _sha256(str(file).encode())
     try:

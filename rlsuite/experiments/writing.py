@@ -79,7 +79,7 @@ def write_description(experiment: Settings, folder: Path, aside: Path) -> None:
 
 @contextmanager
 def writing(folder: Path) -> Generator[Path]:
-    """Make the folder, keep other writers out of it, and yield a place for unfinished cells in it.
+    """Make the folder, keep other writers out of it, and yield a folder for unfinished cells in it.
 
     Raises
     ------
@@ -127,9 +127,9 @@ def _locked(folder: Path) -> Generator[None]:
 
 
 def failed_before(cells: list[Cell], folder: Path) -> dict[Path, Failure]:
-    """The cells that are known to have failed, by their places."""
-    found = {cell.place: read_failure(folder / cell.place, cell.spec) for cell in cells}
-    return {place: failure for place, failure in found.items() if failure is not None}
+    """The cells that are known to have failed, by their paths."""
+    found = {cell.path: read_failure(folder / cell.path, cell.spec) for cell in cells}
+    return {path: failure for path, failure in found.items() if failure is not None}
 
 
 def finished(cells: list[Cell], folder: Path) -> dict[Path, Record]:
@@ -138,7 +138,7 @@ def finished(cells: list[Cell], folder: Path) -> dict[Path, Record]:
     Returns
     -------
     dict
-        Place of the cell -> its record.
+        Path of the cell -> its record.
 
     Raises
     ------
@@ -147,18 +147,18 @@ def finished(cells: list[Cell], folder: Path) -> dict[Path, Record]:
     FileError
         If a file is damaged, or has the name of a cell's folder.
     """
-    places = dict.fromkeys(part for cell in cells for part in (*reversed(cell.place.parents[:-1]), cell.place))
-    for place in places:
-        if not (folder / place).is_dir() and os.path.lexists(folder / place):
-            raise FileError(f"{folder / place} must be a folder, for cells of this experiment; remove the file")
-    done = [cell for cell in cells if (folder / cell.place).is_dir()]
+    paths = dict.fromkeys(part for cell in cells for part in (*reversed(cell.path.parents[:-1]), cell.path))
+    for path in paths:
+        if not (folder / path).is_dir() and os.path.lexists(folder / path):
+            raise FileError(f"{folder / path} must be a folder, for cells of this experiment; remove the file")
+    done = [cell for cell in cells if (folder / cell.path).is_dir()]
     now = versions()
     for cell in done:
-        description = read_description(folder / cell.place)
+        description = read_description(folder / cell.path)
         different = differences(description["spec"], cell.spec)
         if different:
             raise ParameterError(
-                f"{folder / cell.place} was made with other parameters: {'; '.join(different[:3])}. "
+                f"{folder / cell.path} was made with other parameters: {'; '.join(different[:3])}. "
                 "Nothing was changed; give the agent or environment another label, choose another folder, or delete "
                 "the folder of this cell"
             )
@@ -172,4 +172,4 @@ def finished(cells: list[Cell], folder: Path) -> dict[Path, Record]:
                 RlsuiteWarning,
                 stacklevel=level_of_the_caller(),
             )
-    return {cell.place: read_cell(folder / cell.place) for cell in done}
+    return {cell.path: read_cell(folder / cell.path) for cell in done}

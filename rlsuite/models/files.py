@@ -155,7 +155,7 @@ def rescaled(
     indptr: IndexArray,
     name: Callable[[int], str],
     *,
-    place: Callable[[int], str] = lambda row: "",
+    position: Callable[[int], str] = lambda row: "",
     worst: float = ROUNDING,
 ) -> FloatArray:
     """Return the probabilities with the rows that were rounded divided by their sums.
@@ -172,7 +172,7 @@ def rescaled(
         Where each row begins and ends.
     name : callable
         Describes the row of a number.
-    place : callable
+    position : callable
         Says where in the file the row of a number stands: ``":line:column"``.
     worst : float
         How far a row may be off; beyond `ROUNDING` with a warning.
@@ -192,7 +192,9 @@ def rescaled(
     off = np.abs(sums - 1.0)
     if (off > ROUNDING).any():
         row = int(np.argmax(off))
-        wrong = f"{file}{place(row)}: {name(row)} sums to {float(sums[row]):.10g}, not 1 ({excess(float(sums[row]))})"
+        wrong = (
+            f"{file}{position(row)}: {name(row)} sums to {float(sums[row]):.10g}, not 1 ({excess(float(sums[row]))})"
+        )
         if off[row] > worst:
             raise FileError(wrong)
         level = level_of_the_caller()

@@ -369,11 +369,11 @@ def distribution(observe: ObserveFunction, action: Hashable, state: Hashable) ->
                 f"{where} returned {returned!r}, which is not hashable: use a tuple, a string or a number"
             ) from cause
         found = {returned: 1.0}
-    chances = {one: _number(p, f"{where} gives {one!r} the probability {p!r}") for one, p in found.items()}
-    total = math.fsum(chances.values())
+    row = {one: _number(p, f"{where} gives {one!r} the probability {p!r}") for one, p in found.items()}
+    total = math.fsum(row.values())
     if abs(total - 1.0) > validation.ROW_SUM_TOLERANCE:
         raise ModelError(f"{where} sums to {total:.10g}, not 1 ({validation.excess(total)})")
-    return chances
+    return row
 
 
 def fold_function(observe: ObserveFunction, observed_reward: ObservedReward) -> RewardFunction:

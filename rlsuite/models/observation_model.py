@@ -141,18 +141,19 @@ def _checked_rows(given: ObservationRows, actions: int, states: int) -> Observat
         )
     row = np.repeat(np.arange(actions * states), np.diff(indptr))
 
-    def place(entry: int) -> str:
+    def indices(entry: int) -> str:
         return f"a={row[entry] // states}, s'={row[entry] % states}"
 
     if observation.size and (observation.min() < 0 or observation.max() >= symbols):
         entry = int(np.argmax((observation < 0) | (observation >= symbols)))
         raise ModelError(
-            f"observation[{place(entry)}] lists observation {observation[entry]}; the observations are 0..{symbols - 1}"
+            f"observation[{indices(entry)}] lists observation {observation[entry]}; "
+            f"the observations are 0..{symbols - 1}"
         )
     if (probability < 0.0).any():
         entry = int(np.argmax(probability < 0.0))
         raise ModelError(
-            f"observation[{place(entry)}, z={observation[entry]}] is {probability[entry]:g}; "
+            f"observation[{indices(entry)}, z={observation[entry]}] is {probability[entry]:g}; "
             "probabilities are at least 0"
         )
     if (probability == 0.0).any():
@@ -161,7 +162,7 @@ def _checked_rows(given: ObservationRows, actions: int, states: int) -> Observat
         row, observation, probability = row[kept], observation[kept], probability[kept]
     increases = (observation[1:] > observation[:-1]) | (row[1:] > row[:-1])
     if not increases.all():
-        where = place(int(np.argmin(increases)) + 1)
+        where = indices(int(np.argmin(increases)) + 1)
         raise ModelError(f"the observations of observation[{where}] are not strictly increasing")
     sums = validation.row_sums(probability, indptr)
     wrong = np.abs(sums - 1.0) > validation.ROW_SUM_TOLERANCE

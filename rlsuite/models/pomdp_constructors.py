@@ -136,7 +136,7 @@ class PomdpConstructors(PomdpFields):
         observations : sequence of hashables, optional
             All observations, which numbers them; by default those that are found, in the order in which they are.
         observed_reward : callable, optional
-            ``observed_reward(state, action, next_state, observation)`` in place of `reward`; it is folded into the mean
+            ``observed_reward(state, action, next_state, observation)`` instead of `reward`; it is folded into the mean
             reward of the transition, see the class.
 
         Returns

@@ -53,15 +53,15 @@ def close(mdp: M) -> Closed[M]:
     np.cumsum(lengths, out=indptr[1:])
     # The order of rows, and of entries within a row, is kept; absorbing states get a self-loop for every action.
     kept = ~over[pair // actions]
-    place = (np.arange(mdp.n_transitions) + (indptr[:-1][: mdp.indptr.size - 1] - mdp.indptr[:-1])[pair])[kept]
+    target = (np.arange(mdp.n_transitions) + (indptr[:-1][: mdp.indptr.size - 1] - mdp.indptr[:-1])[pair])[kept]
     loops = np.flatnonzero(np.repeat(absorbing, actions))
     next_state = np.empty(int(indptr[-1]), dtype=np.int32)
     probability = np.ones(next_state.size)
     reward = np.zeros(next_state.size)
     next_state[indptr[loops]] = loops // actions
-    next_state[place] = np.where(redirected, states, mdp.next_state)[kept]
-    probability[place] = mdp.probability[kept]
-    reward[place] = paid[kept]
+    next_state[target] = np.where(redirected, states, mdp.next_state)[kept]
+    probability[target] = mdp.probability[kept]
+    reward[target] = paid[kept]
 
     noisy = ~np.repeat(absorbing, actions)
     labels = mdp.state_labels

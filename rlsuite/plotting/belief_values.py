@@ -442,10 +442,10 @@ def belief_simplex(
             f"White lines: between the {len(parts):,} vectors that are best somewhere.",
         ]
     _draw_triangle(axes, names(model.state_labels, 3, "state"))
-    x, y = _place(np.asarray(model.start)[np.newaxis])
+    x, y = _in_triangle(np.asarray(model.start)[np.newaxis])
     axes.plot(x, y, "*", color=INK, markersize=11, markeredgecolor="white", label="start belief", zorder=4)
     if marked is not None:
-        axes.plot(*_place(marked), "o", color=INK, markersize=3.5, linestyle="none", label="beliefs", zorder=3)
+        axes.plot(*_in_triangle(marked), "o", color=INK, markersize=3.5, linestyle="none", label="beliefs", zorder=3)
     if followed is not None:
         _draw_trace(axes, followed)
         said.append(f"Arrows: {len(followed):,} beliefs, one after the other; the first has a ring.")
@@ -473,7 +473,7 @@ def _points(name: str, values: ArrayLike | None) -> NDArray[np.float64] | None:
     return table
 
 
-def _place(beliefs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _in_triangle(beliefs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The positions of beliefs (n, 3): x and y, each (n,)."""
     x, y = (beliefs @ CORNERS).T
     return x, y
@@ -490,7 +490,7 @@ def _draw_parts(
         label = "_part" if action in named else labels[action]
         named.add(action)
         colour = looks[labels[action]].colour
-        axes.fill(*_place(parts[number]), facecolor=(colour, 0.65), edgecolor="white", linewidth=0.6, label=label)
+        axes.fill(*_in_triangle(parts[number]), facecolor=(colour, 0.65), edgecolor="white", linewidth=0.6, label=label)
 
 
 def _draw_triangle(axes: "Axes", states: list[str]) -> None:
@@ -501,7 +501,13 @@ def _draw_triangle(axes: "Axes", states: list[str]) -> None:
             ends[:, state] = share
             ends[0, one] = ends[1, other] = 1.0 - share
             axes.plot(
-                *_place(ends), color=INK, alpha=0.5, linewidth=0.7, linestyle=QUARTER, zorder=1.5, label="_quarter"
+                *_in_triangle(ends),
+                color=INK,
+                alpha=0.5,
+                linewidth=0.7,
+                linestyle=QUARTER,
+                zorder=1.5,
+                label="_quarter",
             )
     axes.fill(*CORNERS.T, fill=False, edgecolor=INK, linewidth=1.1, zorder=2)
     for name, (x, y), up in zip(states, CORNERS, (-1.0, -1.0, 1.0), strict=True):
@@ -518,7 +524,7 @@ def _draw_triangle(axes: "Axes", states: list[str]) -> None:
 
 
 def _draw_trace(axes: "Axes", trace: NDArray[np.float64]) -> None:
-    x, y = _place(trace)
+    x, y = _in_triangle(trace)
     axes.plot(x, y, "-o", color=INK, linewidth=0.8, markersize=3.0, label="trace", zorder=3)
     axes.plot(x[:1], y[:1], "o", color=INK, markersize=14.0, fillstyle="none", label="_first", zorder=3)
     if len(trace) > FEW_BELIEFS:

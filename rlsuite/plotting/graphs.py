@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # The positions of the nodes, edges and edge labels of a small directed graph. Nodes are in layers from left to right,
 # with the first node in the first layer. In every layer they are ordered so that few edges cross: each node as close as
 # possible to the mean of its neighbours (Sugiyama, Tagawa and Toda 1981). Edges are bent around nodes and around the
-# names of other edges; of several curvatures and places the best is taken. All lengths are in the same unit, which the
+# names of other edges; of several curvatures and positions the best is taken. All lengths are in one unit, which the
 # caller chooses.
 
 SWEEPS: Final = 8
@@ -143,11 +143,11 @@ def _pull(node: int, near: list[int], height: dict[int, float]) -> float:
 
 
 def _height(position: int, size: int) -> float:
-    """Place of a node among those of its layer, in which the middle is 0."""
+    """Position of a node among those of its layer, in which the middle is 0."""
     return position - 0.5 * (size - 1)
 
 
-def placed(given: list[list[int]], across: float, down: float) -> NDArray[np.float64]:
+def positions(given: list[list[int]], across: float, down: float) -> NDArray[np.float64]:
     """Centres of all nodes, (n, 2): layers `across` apart, nodes of a layer `down` apart, the first one above."""
     centres = np.zeros((sum(map(len, given)), 2))
     for number, layer in enumerate(given):
@@ -383,7 +383,7 @@ def _boxes(in_layers: list[list[int]], texts: list[str], arrows: list[Arrow]) ->
     names_of_arrows = [_extent(arrow.name, EDGE_LETTERS) for arrow in arrows] or [(0.0, 0.0)]
     across = width + max(wide for wide, _ in names_of_arrows) + SPACE_ACROSS
     down = height + max(high for _, high in names_of_arrows) + SPACE_DOWN
-    return [Box(x, y, width, height) for x, y in placed(in_layers, across, down).tolist()]
+    return [Box(x, y, width, height) for x, y in positions(in_layers, across, down).tolist()]
 
 
 def _frame(boxes: list[Box], edges: list[Edge], drawn: list[Drawn]) -> tuple[float, float, float, float]:

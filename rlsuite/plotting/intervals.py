@@ -141,8 +141,8 @@ def draw_curves(
         if look.get("ylim") is None and ax.get_yscale() == "linear":
             _leave_out_far_points(ax, list(lines.values()), [height for height, _ in (references or {}).values()])
         return said + identical(ax, lines) + _outside(ax, list(lines.values()))
-    middle, room = (low + high) / 2.0, max(abs(high), 1.0) / 2.0
-    ax.set_ylim(middle - room, middle + room)
+    middle, margin = (low + high) / 2.0, max(abs(high), 1.0) / 2.0
+    ax.set_ylim(middle - margin, middle + margin)
     ends = f"{low:.6g}", f"{high:.6g}"
     words = f"all {ends[1]}" if ends[0] == ends[1] else f"all between {ends[0]} and {ends[1]}"
     ax.text(0.5, 0.6, words, transform=ax.transAxes, ha="center", fontsize=LABEL_SIZE, color=INK)
@@ -225,13 +225,13 @@ def _leave_out_far_points(ax: "Axes", lines: Sequence[Line], references: Sequenc
     """
     means = np.sort(np.concatenate([heights for _, heights in lines]))
     few = sum(max(1, len(heights) // 10) for _, heights in lines if len(heights) >= 5)
-    lowest, low, high, highest = (float(means[place]) for place in (0, few, -1 - few, -1))
+    lowest, low, high, highest = (float(means[i]) for i in (0, few, -1 - few, -1))
     size = max(abs(low), abs(high))
-    room = 0.5 * (high - low) + 0.05 * size
+    margin = 0.5 * (high - low) + 0.05 * size
     below, above = low - lowest > FAR * size > 0.0, highest - high > FAR * size > 0.0
     if below or above:
         shown = [low if below else lowest, high if above else highest, *references]
-        ax.set_ylim(min(shown) - room, max(shown) + room)
+        ax.set_ylim(min(shown) - margin, max(shown) + margin)
 
 
 def _outside(ax: "Axes", lines: Sequence[Line]) -> list[str]:

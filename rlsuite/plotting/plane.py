@@ -58,9 +58,9 @@ class Plane(NamedTuple):
     dimensions: tuple[int, int]
     """Which numbers of an observation lie along x and y."""
     x: NDArray[np.float64]
-    """(nx,) places along x, from the lower bound to the upper."""
+    """(nx,) positions along x, from the lower bound to the upper."""
     y: NDArray[np.float64]
-    """(ny,) places along y."""
+    """(ny,) positions along y."""
     at: NDArray[np.float64]
     """(d,) an observation of the slice: its other numbers are those of all points."""
 
@@ -263,7 +263,7 @@ def value_surface(
     dimensions
         Which two numbers of an observation lie along x and y.
     limits
-        Bounds of some dimensions, by number, in the place of those of the space; needed for a dimension without bounds.
+        Bounds of some dimensions, by number, instead of those of the space; needed for a dimension without bounds.
     at
         (d,) observation at whose values the other dimensions are held; None: the middle of their bounds, or 0.
     labels
@@ -384,7 +384,7 @@ def policy_map(
     dimensions
         Which two numbers of an observation lie along x and y.
     limits
-        Bounds of some dimensions, by number, in the place of those of the space; needed for a dimension without bounds.
+        Bounds of some dimensions, by number, instead of those of the space; needed for a dimension without bounds.
     at
         (d,) observation at whose values the other dimensions are held; None: the middle of their bounds, or 0.
     labels

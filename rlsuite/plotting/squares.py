@@ -141,9 +141,9 @@ def draw_kinds(ax: "Axes", kinds: dict[Kind, NDArray[np.bool_]], side: float) ->
         face, ink = colours.hexadecimal(kind.colour), colours.hexadecimal(kind.ink)
         row, column = np.nonzero(squares)
         if kind.hatch:
-            places = np.stack([column, row], axis=1)[:, np.newaxis, :] + corners
+            outlines = np.stack([column, row], axis=1)[:, np.newaxis, :] + corners
             look: Any = {"facecolors": "none", "edgecolors": ink, "linewidths": 0.0, "hatch": kind.hatch}
-            ax.add_collection(PolyCollection(list(places), label=f"_{kind.label}", **look))
+            ax.add_collection(PolyCollection(list(outlines), label=f"_{kind.label}", **look))
         if kind.marker:
             size = (26.0 * side) ** 2
             ax.scatter(column, row, s=size, c=ink, marker=kind.marker, linewidths=0.0, label=f"_{kind.label}")

@@ -256,8 +256,8 @@ def _draw(axes: "Axes", found: _Map, look: ColourKeywords, *, with_bar: bool) ->
     shown = found.values
     scale = colour_scale(shown, look)
     squares = square_colours(overlay, scale.to_rgba(np.ma.masked_invalid(shown), bytes=True)[:, :3])
-    for kind, places in kinds.items():
-        squares[places] = kind.colour
+    for kind, where in kinds.items():
+        squares[where] = kind.colour
     _draw_squares(axes, squares)
     inks = _inks(squares)
     side = _side_of_square(axes, layout)
@@ -376,7 +376,7 @@ def _write_marks(
 ) -> None:
     """Write the marks of squares that no symbol explains."""
     for square, mark in layout.marks.items():
-        if not any(kind.marker and places[square] for kind, places in kinds.items()):
+        if not any(kind.marker and where[square] for kind, where in kinds.items()):
             axes.text(
                 square[1] - 0.34,
                 square[0] - 0.32,

@@ -40,7 +40,7 @@ def kept(run: Run) -> KeptRun:
 
 
 def go_on(run: Run, kept: KeptRun, legal: BoolArray) -> str:
-    """Go on with a run that was kept; or return why that cannot be done, as a sentence.
+    """Continue a run that was kept; or return why that cannot be done, as a sentence.
 
     Parameters
     ----------

@@ -57,12 +57,12 @@ class Pace:
         self._per_step, self._per_unit = 0.0, 0.0  # seconds, as the latest steps took them
         self._stopped = self._stays = False
 
-    def stay(self) -> None:
+    def stay_interpreted(self) -> None:
         """Stay in Python, if that is possible, however long it takes."""
         self._stays = True
 
     def stop(self) -> None:
-        """Go on with machine code from now on."""
+        """Continue in machine code from now on."""
         self._stopped = True
 
     def steps(self, left: int) -> int:
@@ -185,9 +185,9 @@ class InterpretedSession:
         self._waiting_then = False  # when the snapshot was taken
         self._answers: list[FloatArray] = []  # since the snapshot
 
-    def stay(self) -> None:
+    def stay_interpreted(self) -> None:
         """Stay in Python: this session will be a short one."""
-        self._pace.stay()
+        self._pace.stay_interpreted()
 
     def steps(self, left: int) -> int:
         """Return how many steps to take before asking again; 0 for machine code. ``left`` as for `Pace`."""

@@ -284,7 +284,7 @@ class Run:
             self.engine.end = end
 
     def _step_from_here(self, difference: str, back: bool = False) -> None:
-        """Go on stepwise, as the environment does something else than its compiled form."""
+        """Continue stepwise, as the environment differs from its compiled form."""
         reason = f"{self.name}: {difference}"
         steps = int(self.learner.run_state.position[ALL_STEPS])
         again = f", again from step {steps:,}, up to which they agree" if back else ""

@@ -161,7 +161,7 @@ class VerifiedEngine:
         position = self.learner.run_state.position
         if self._stepping is None:
             self._stepping = EnvironmentEngine(self.facts, self.learner, self.mask_info, self.encode, self.info, None)
-            self._stepping.at_first.stay()
+            self._stepping.at_first.stay_interpreted()
             self._following = False
         engine = self._stepping
         engine.stop, engine.witness = self.stop, self

@@ -12,11 +12,11 @@ from rlsuite.environments.outcomes import (
     IntegerNode,
     Leaf,
     UniformNode,
-    chances_of,
     draw,
     leaves_of,
     nodes_of,
     outcomes_of,
+    probabilities_of,
 )
 from rlsuite.environments.scripted_generator import ScriptedGenerator
 from rlsuite.environments.signal_errors import CannotBeFollowed
@@ -142,7 +142,7 @@ def two_of_five(rng):
 
 
 def walk_home(rng):
-    """From 2, left or right with the same chance; one arrives at 0 or at 5."""
+    """From 2, left or right with the same probability; one arrives at 0 or at 5."""
     x = 2
     while 0 < x < 5:
         x += 1 if rng.random() < 0.5 else -1
@@ -157,16 +157,16 @@ def endless(rng):
 def test_a_loop_is_a_draw_that_is_made_again():
     tree = followed(two_of_five)
     assert tree == IntegerNode(0, (Again(0), Again(0), Again(0), Leaf(3), Leaf(4)))
-    assert [*chances_of(tree)] == [(0.5, 3), (0.5, 4)]
+    assert [*probabilities_of(tree)] == [(0.5, 3), (0.5, 4)]
     assert nodes_of(tree) == [tree]
     assert [*leaves_of(tree)] == [3, 4]
 
 
-def test_chances_of_loops_are_exact():
+def test_probabilities_of_loops_are_exact():
     """The ruin of a gambler: who has 2 of 5 wins with probability 2 / 5."""
     tree = followed(walk_home)
     found = {}
-    for chance, outcome in chances_of(tree):
+    for chance, outcome in probabilities_of(tree):
         found[outcome] = found.get(outcome, Fraction(0)) + Fraction(chance)
     assert found == {0: Fraction(0.6), 5: Fraction(0.4)}
 

@@ -10,7 +10,7 @@ from rlsuite import planning
 from rlsuite.errors import ParameterError
 from rlsuite.planning import PolicyGraph
 from rlsuite.plotting import Palette, policy_graph
-from rlsuite.plotting.graphs import MOST_NODES, Box, Edge, curve, layers, ordered, placed, routed
+from rlsuite.plotting.graphs import MOST_NODES, Box, Edge, curve, layers, ordered, positions, routed
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +133,7 @@ def test_crossings_are_undone():
 
 
 def test_layers_are_centred():
-    centres = placed([[0], [1, 2], [3]], across=2.0, down=1.0)
+    centres = positions([[0], [1, 2], [3]], across=2.0, down=1.0)
     assert centres.tolist() == [[0.0, 0.0], [2.0, 0.5], [2.0, -0.5], [4.0, 0.0]]
 
 

@@ -213,7 +213,7 @@ def test_the_pace_by_hand(monkeypatch):
     pace.record(1, 1, 1.0)
     assert pace.steps(1) == 1  # at least one; now 1.3 seconds have been interpreted, in one call
     assert pace.steps(1) == 0  # another call, as no less is left: nobody knows which is the last
-    pace.stay()
+    pace.stay_interpreted()
     assert pace.steps(10**9) == first
     pace.stop()
     assert pace.steps(1) == 0

@@ -114,9 +114,7 @@ def test_two_agents_at_once_are_answered_with_the_way_to_compare_them():
 
 
 def test_agent_and_environment_the_wrong_way_round():
-    with pytest.raises(
-        ParameterError, match=r"^QLearning\(\.\.\.\) is an agent, in the place of the environment: write "
-    ):
+    with pytest.raises(ParameterError, match=r"^QLearning\(\.\.\.\) is an agent, not an environment: write "):
         rl.train("FrozenLake-v1", rl.QLearning(), steps=10)
 
 

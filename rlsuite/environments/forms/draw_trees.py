@@ -111,7 +111,7 @@ def record_nothing(trees: DrawTrees, leaf: int) -> None:
 
 @compiled(in_place=True)
 def record_mask(trees: DrawTrees, leaf: int) -> None:
-    """Note which actions are legal where a leaf leads, as the info of the environment would tell it."""
+    """Record which actions are legal where a leaf leads, as the info of the environment would tell it."""
     mask = trees.mask[leaf]
     if mask >= 0:
         for action in range(trees.n_actions):
@@ -164,9 +164,9 @@ def draw_trees(tabulation: Tabulation) -> DrawTrees:
     known: dict[object, int] = {}  # equal outcomes have one row
     masks: dict[bytes, int] = {}
     numbered: list[int] = []  # the nodes of the draws of one tree, depth first
-    going_back: list[tuple[int, int]] = []  # nodes, and the numbers of the draws with which they go on
+    going_back: list[tuple[int, int]] = []  # nodes, and the numbers of the draws with which they continue
 
-    def place(trees: tuple[Tree, ...]) -> int:
+    def add(trees: tuple[Tree, ...]) -> int:
         """Number trees that follow each other; return the number of the first."""
         begin = len(kind)
         for tree in trees:
@@ -197,14 +197,14 @@ def draw_trees(tabulation: Tabulation) -> DrawTrees:
         for node, tree in enumerate(trees, begin):
             if isinstance(tree, UniformNode | IntegerNode | MaskedNode):
                 numbered.append(node)
-                first[node] = place(tree.children)
+                first[node] = add(tree.children)
         return begin
 
     def root_of(tree: Tree) -> int:
         """Number a tree; return the number of its root."""
         numbered.clear()
         going_back.clear()
-        node = place((tree,))
+        node = add((tree,))
         for one, number in going_back:
             first[one] = numbered[number]
         return node

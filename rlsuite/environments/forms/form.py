@@ -48,8 +48,8 @@ class Adapter(NamedTuple):
     generator: Callable[[], np.random.Generator]
     """The generator that the environment draws from."""
     recording: Callable[[BoolArray], EnvironmentFunctions] | None = None
-    """Returns functions that note the legal actions of each observation in an array (n_observations, n_actions), where
-    the environment tells them as it goes."""
+    """Returns functions that record the legal actions of each observation, as the environment reports them, in an array
+    (n_observations, n_actions)."""
 
 
 class StateKeeper(NamedTuple):

@@ -23,7 +23,7 @@ BLOCK = 2**20
 class _Form(NamedTuple):
     """The entries with wildcards in the same slots, sorted by their other slots."""
 
-    told: IndexArray
+    named: IndexArray
     """The slots without wildcards"""
     key: IndexArray
     """(n,) int64, ascending: one number for the given slots"""
@@ -51,7 +51,7 @@ class Entries:
     def extend(
         self, columns: Sequence[IndexArray | Sequence[int] | int], values: FloatArray, at: IndexArray | int = 0
     ) -> None:
-        """Add one entry per value; a slot may be the same for all, and so may the place in the text, `at`."""
+        """Add one entry per value; a slot may be the same for all, and so may the offset in the text, `at`."""
         slots = np.empty((len(self.dims), values.size), dtype=np.int64)
         for slot, column in zip(slots, columns, strict=True):
             slot[:] = column
@@ -83,8 +83,8 @@ class Entries:
         found.extend(list(given[list(slots)]), values)
         return found
 
-    def place(self, row: Sequence[int]) -> int:
-        """Return the place of the last entry about a row, which is given by its first slots; -1 if there is none."""
+    def offset_of(self, row: Sequence[int]) -> int:
+        """Return the offset of the last entry about a row, which is given by its first slots; -1 if there is none."""
         slots, _ = self.table()
         about = np.ones(self.size, dtype=np.bool_)
         for slot, number in zip(slots, row, strict=False):
@@ -93,7 +93,7 @@ class Entries:
         return int(self._at[0][found[-1]]) if found.size else -1
 
     def widest(self) -> int:
-        """Return the place of the entry other than 0 that covers most cells; there is one."""
+        """Return the offset of the entry other than 0 that covers most cells; there is one."""
         slots, values = self.table()
         sizes = np.where(slots == ANY, np.array(self.dims, dtype=np.float64)[:, None], 1.0).prod(axis=0)
         return int(self._at[0][np.argmax(sizes * (values != 0.0))])
@@ -151,20 +151,20 @@ class Entries:
         slots, _ = self.table()
         found: list[_Form] = []
         for wild, chosen in _forms(slots):
-            told = np.flatnonzero(~wild)
-            key = self._flat(slots[:, chosen], told)
+            named = np.flatnonzero(~wild)
+            key = self._flat(slots[:, chosen], named)
             order = np.argsort(key, kind="stable")
             key = key[order]
             latest = np.append(key[1:] != key[:-1], True)
-            found.append(_Form(told, key[latest], chosen[order[latest]]))
+            found.append(_Form(named, key[latest], chosen[order[latest]]))
         return found
 
     def _last(self, cells: IndexArray, forms: list[_Form]) -> IndexArray:
         """Return the last entry that covers each cell, -1 if there is none."""
         of_cell = np.stack(np.unravel_index(cells, self.dims)).astype(np.int64, copy=False)
         last = np.full(cells.size, -1, dtype=np.int64)
-        for told, key, entry in forms:
-            wanted = self._flat(of_cell, told)
+        for named, key, entry in forms:
+            wanted = self._flat(of_cell, named)
             at = np.minimum(np.searchsorted(key, wanted), key.size - 1)
             last = np.where(key[at] == wanted, np.maximum(last, entry[at]), last)
         return last

@@ -17,7 +17,7 @@ that the order is free. In a file without observations, rewards are about (actio
 understood if it is ``*``.
 
 Files written by programs consist of thousands of entries in few forms. They are read in batches; if anything in a batch
-is unusual, it is read again entry by entry, which finds the place of an error.
+is unusual, it is read again entry by entry, which finds the position of an error.
 """
 
 from __future__ import annotations
@@ -188,11 +188,11 @@ def _one_form(
         return slots, values, np.arange(start.size)
     # One entry sets all cells to 0; the entries after it set those that are not.
     table = np.concatenate([np.ones((start.size, 1)), values.reshape(start.size, count)], axis=1)
-    statement, place = np.nonzero(table)
+    statement, column = np.nonzero(table)
     slots = slots[:, statement]
-    for slot, index in zip(range(n_named, len(dims)), np.unravel_index(np.maximum(place - 1, 0), free), strict=True):
-        slots[slot] = np.where(place > 0, index, ANY)
-    return slots, np.where(place > 0, table[statement, place], 0.0), statement
+    for slot, index in zip(range(n_named, len(dims)), np.unravel_index(np.maximum(column - 1, 0), free), strict=True):
+        slots[slot] = np.where(column > 0, index, ANY)
+    return slots, np.where(column > 0, table[statement, column], 0.0), statement
 
 
 def _column(names: Names, words: list[str]) -> IndexArray:
@@ -441,7 +441,7 @@ class Parsed:
             # Otherwise the next line would begin a batch that ends at the same unusual line, and so on up to it.
             self._one_by_one_until = self._outline.offset(last)
             return False
-        for keyword, slots, values, places in found:
-            self._table(keyword, at).extend(list(slots), values, places)
+        for keyword, slots, values, offsets in found:
+            self._table(keyword, at).extend(list(slots), values, offsets)
         text.at = self._outline.offset(last)
         return True

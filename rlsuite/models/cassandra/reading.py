@@ -98,8 +98,8 @@ def _distributions(
     covered = given.cells_covered()
     if covered - given.size > MAX_CELLS:  # cells listed one by one are limited by the size of the file
         raise FileError(
-            f"{text.path}{text.place(given.widest())}: this and the other lines of {keyword} with wildcards, 'uniform' "
-            f"or 'reset' stand for {covered} {what}; at most {MAX_CELLS} can be read"
+            f"{text.path}{text.position(given.widest())}: this and the other lines of {keyword} with wildcards, "
+            f"'uniform' or 'reset' stand for {covered} {what}; at most {MAX_CELLS} can be read"
         )
     table = given.part(order)
     cells = table.support()
@@ -119,15 +119,15 @@ def _distributions(
         action, state = slots(number)
         return f"'{keyword}: {parsed.declared.actions.name(action)} : {parsed.declared.states.name(state)}'"
 
-    def place(number: int) -> str:
-        at = given.place(slots(number))
-        return text.place(at if at >= 0 else text.end)
+    def position(number: int) -> str:
+        at = given.offset_of(slots(number))
+        return text.position(at if at >= 0 else text.end)
 
     empty = indptr[1:] == indptr[:-1]
     if empty.any():
         number = int(np.argmax(empty))
-        raise FileError(f"{text.path}{place(number)}: no probability above 0 is given for {name(number)}")
-    return Distributions(indptr, column, rescaled(text.path, values, indptr, name, place=place, worst=rounding))
+        raise FileError(f"{text.path}{position(number)}: no probability above 0 is given for {name(number)}")
+    return Distributions(indptr, column, rescaled(text.path, values, indptr, name, position=position, worst=rounding))
 
 
 def _by_transition(entries: Entries, parsed: Parsed, moves: Distributions) -> FloatArray:
@@ -192,7 +192,7 @@ def read_mdp(model: type[M], path: str | os.PathLike[str], gamma: float | None) 
     path
         The file.
     gamma : float, optional
-        Used in place of the discount of the file.
+        Used instead of the discount of the file.
 
     Raises
     ------

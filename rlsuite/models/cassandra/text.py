@@ -89,9 +89,9 @@ class Text:
 
     def fail(self, at: int, reason: str) -> NoReturn:
         """Raise `FileError` for what is at the offset `at`."""
-        raise FileError(f"{self.path}{self.place(at)}: {reason}")
+        raise FileError(f"{self.path}{self.position(at)}: {reason}")
 
-    def place(self, at: int) -> str:
+    def position(self, at: int) -> str:
         """Return ``":line:column"`` of the offset `at`, both counted from 1."""
         line = self.content.count("\n", 0, at) + 1
         column = at - self.content.rfind("\n", 0, at)
