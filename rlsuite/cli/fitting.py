@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rlsuite.cli.options import Commands, add_json_flag, whole_number
-from rlsuite.cli.output import check_writable, columns, note, number, print_json, table
+from rlsuite.cli.output import check_writable, columns, number, print_json, print_note, table
 from rlsuite.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
@@ -138,4 +138,6 @@ def _report(
     print(columns([("log-likelihood", f"{number(log_likelihood)} nats")]))
     if chosen.save:
         print(f"  written: {chosen.save}")
-    note(f"next: {f'rlsuite filter {chosen.save} 0 0 --smooth' if chosen.save else 'the same with --save hmm.npz'}")
+    print_note(
+        f"next: {f'rlsuite filter {chosen.save} 0 0 --smooth' if chosen.save else 'the same with --save hmm.npz'}"
+    )
