@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from rlsuite.approximation.batch.action_masks import takes_mask
 from rlsuite.core.aliases import Env
-from rlsuite.environments.facts import action_space_of, facts_of
+from rlsuite.environments.facts import EnvironmentFacts, action_space_of, facts_of
 from rlsuite.environments.forms import Wish, form_of
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.training.budget import Budget
 from rlsuite.training.evaluation import Evaluate, Evaluation, evaluator
-from rlsuite.training.optimum import NOT_ASKED, Optima, without_model
-from rlsuite.training.results import Record, TimeUnit
+from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, without_model
+from rlsuite.training.results import UNKNOWN, Bounds, Record, TimeUnit
 
 Acts: TypeAlias = Any
 """What is evaluated: an object with ``act(observation)``, or such a function, which may take an `action_mask`; or with
@@ -33,6 +33,24 @@ class _AsGiven:
     @staticmethod
     def encode(observation: object) -> Any:
         return observation
+
+
+def known_model(facts: EnvironmentFacts, gamma: float) -> MDP | POMDP | None:
+    """The model of an environment that is stepped; None if only a comparison during the run would make sure of it."""
+    form = form_of(facts, Wish(gamma, "stepwise", masked=facts.masks_are_law))
+    return form.model if form.model is not None and form.follower(facts) is None else None
+
+
+def optimum_of(facts: EnvironmentFacts, model: MDP | POMDP | None, optima: Optima | None) -> Optimum:
+    """The optimum of an environment with this model, or why it is unknown."""
+    if optima is None:
+        return NOT_ASKED
+    return without_model(facts, tabulated=False) if model is None else optima.of(model)
+
+
+def bounds_of(facts: EnvironmentFacts, model: MDP | POMDP | None, optima: Optima | None) -> tuple[Bounds, Bounds]:
+    """Bounds of the discounted value and of the undiscounted return of every policy, as far as they are known."""
+    return (UNKNOWN, UNKNOWN) if model is None or optima is None else optima.bounds(model, facts.time_limit)
 
 
 class Experience:
@@ -55,14 +73,9 @@ class Experience:
         self.facts = facts_of(env)
         actions = action_space_of(env)
         self.first_action, self.n_actions = int(actions.start), int(actions.n)
-        form = form_of(self.facts, Wish(gamma, "stepwise", masked=self.facts.masks_are_law))
-        # a table that only verification while stepping would make sure of is not used
-        trusted = form.model is not None and form.follower(self.facts) is None
-        self.model: MDP | POMDP | None = form.model if trusted else None
-        if optima is None:
-            self.optimum = NOT_ASKED
-        else:
-            self.optimum = without_model(self.facts, tabulated=False) if self.model is None else optima.of(self.model)
+        self.model = known_model(self.facts, gamma)
+        self.optima = optima
+        self.optimum = optimum_of(self.facts, self.model, optima)
         self.steps = self.episodes = 0
         self.seconds = self.evaluating = 0.0
         self._total = self._return = 0.0
@@ -193,6 +206,7 @@ class Experience:
         """The record of the present call of `learn`."""
         sums = np.array(self._sums, dtype=np.float64).reshape(-1, 2)
         values = np.array(self._values, dtype=np.float64).reshape(-1, 3)
+        value, total = bounds_of(self.facts, self.model, self.optima if self._values else None)
         return Record(
             seed=self.seed,
             loop="stepwise",
@@ -206,6 +220,8 @@ class Experience:
             evaluation_return=values[:, 2],
             end_probability=self._ends,
             optimal_value=self.optimum.value,
+            value_bounds=value,
+            return_bounds=total,
             optimum_unknown=self.optimum.unknown or "it learns between the steps, and notes no regret",
             seconds=self.seconds,
         )

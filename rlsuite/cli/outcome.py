@@ -81,12 +81,12 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     what = row.measure
     if what == VALUE:
         what = UNDISCOUNTED if agent.gamma == 1.0 else f"discounted {what} (gamma {number(agent.gamma)})"
-    interval = "" if row.low is None or row.high is None else f" [{number(row.low)}, {number(row.high)}]"
+    interval = _between(row.low, row.high)
     optimum = "" if row.optimum is None else f", optimum {number(row.optimum)}"
     share = "" if row.share is None else f" ({row.share:.1%} of it)"
     print(f"  {what}: {number(row.mean)}{interval}{optimum}{share}")
     if row.undiscounted is not None and what != UNDISCOUNTED:
-        print(f"  {UNDISCOUNTED}: {number(row.undiscounted)}")
+        print(f"  {UNDISCOUNTED}: {number(row.undiscounted)}{_between(row.undiscounted_low, row.undiscounted_high)}")
     if row.optimum is None and chosen.regret and records[0].optimum_unknown:
         print(
             f"  optimum unknown: {in_flags(records[0].optimum_unknown, chosen.parser)}{_namesake(chosen.environment)}"
@@ -115,6 +115,11 @@ def _fit(agent: "Agent") -> str:
     name = type(features).__name__
     first = f"the first {holder.fit_on:,} observations, of random actions before the steps counted (--fit-on)"
     return f"{name} fitted to {first}" if learn_from_data(features) else ""
+
+
+def _between(low: float | None, high: float | None) -> str:
+    """An interval, after a blank; nothing with one seed."""
+    return "" if low is None or high is None else f" [{number(low)}, {number(high)}]"
 
 
 def _namesake(env_id: str) -> str:

@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.core.keywords import says_what_to_write
-from rlsuite.training.results import Results
-from rlsuite.training.statistics import mean_interval
+from rlsuite.training.results import UNKNOWN, Bounds, Results, mean_bounds
+from rlsuite.training.statistics import interval_method, mean_interval
 
 VALUE = "value of the greedy policy"
+
+SURE = 1.0 - 1e-9
+"""An event with at least this probability is taken as certain."""
 
 
 class Row(NamedTuple):
@@ -34,8 +37,22 @@ class Row(NamedTuple):
     """``mean / optimum``; None unless the optimum is known and positive, and the mean is not negative."""
     undiscounted: float | None = None
     """Undiscounted return of the greedy policy at the last evaluation, mean over the seeds; None if it is not known."""
+    undiscounted_low: float | None = None
+    """Lower end of its 95 % interval; None with one seed."""
+    undiscounted_high: float | None = None
+    """Upper end."""
+    arriving: int | None = None
+    """Number of seeds whose last greedy policy surely reaches an end; None if it is not known, or there is no end."""
     optimum_unknown: str = ""
     """Why the optimum is unknown, as a phrase; empty if it is known, or not comparable."""
+    versus: str = ""
+    """The agent with the greatest mean, of those with the same measure and seeds; empty for itself, or without any."""
+    difference: float | None = None
+    """Mean over the seeds of this agent's number less that agent's with the same seed."""
+    difference_low: float | None = None
+    """Lower end of its 95 % interval; None with one seed."""
+    difference_high: float | None = None
+    """Upper end."""
 
 
 @says_what_to_write
@@ -67,14 +84,14 @@ def compare(results: Mapping[str, Iterable[Results]]) -> list[Row]:
     >>> row.agent, row.measure, row.seeds, round(row.optimum, 4)
     ('Sarsa', 'value of the greedy policy', 5, 0.0689)
     """
-    return [_row(environment, one) for environment, runs in results.items() for one in runs]
+    return [row for environment, runs in results.items() for row in _paired(environment, list(runs))]
 
 
 def table(rows: Sequence[Row]) -> str:
     """The rows of `compare` as text, one block per environment.
 
     >>> print(table([Row("lake", "Sarsa", "return per episode", 2, 0.5, 0.4, 0.6, None, None)]))
-    lake: return per episode, mean over 2 seeds [95 % interval]
+    lake: return per episode, mean over 2 seeds [95 % interval: Student t, cut at known bounds]
       Sarsa  0.5  [0.4, 0.6]
     """
     blocks: list[str] = []
@@ -85,21 +102,50 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(blocks)
 
 
+def _paired(environment: str, runs: list[Results]) -> list[Row]:
+    """The rows of one environment, each compared with the best of those with the same measure and seeds."""
+    rows = [_row(environment, run) for run in runs]
+    numbers = [_samples(run)[1] for run in runs]
+    kinds = [(row.measure, *(record.seed for record in run.records)) for row, run in zip(rows, runs, strict=True)]
+    for kind in dict.fromkeys(kinds):
+        own = [index for index, other in enumerate(kinds) if other == kind]
+        best = max(own, key=lambda index: rows[index].mean)
+        for index in set(own) - {best}:
+            mean, low, high = _interval(numbers[index] - numbers[best], UNKNOWN)
+            rows[index] = rows[index]._replace(
+                versus=rows[best].agent, difference=mean, difference_low=low, difference_high=high
+            )
+    return rows
+
+
 def _row(environment: str, results: Results) -> Row:
     measure, samples = _samples(results)
-    n_seeds = len(samples)
-    low = high = None
-    if n_seeds > 1:
-        interval = mean_interval(samples)
-        low, high = float(interval.low), float(interval.high)
-    mean = float(samples.mean())
-    optimum = _optimum(results) if measure == VALUE else None
+    row = Row(environment, results.agent, measure, len(samples), *_interval(samples, UNKNOWN), None, None)
+    if measure != VALUE:
+        return row
+    records = results.records
+    mean, low, high = _interval(samples, mean_bounds(records, "value_bounds"))
+    optimum = _optimum(results)
     share = mean / optimum if optimum is not None and optimum > 0.0 <= mean else None
-    undiscounted = _undiscounted(results) if measure == VALUE else None
-    unknown = ""
-    if measure == VALUE and optimum is None:
-        unknown = next((one.optimum_unknown for one in results.records if one.optimal_value is None), "")
-    return Row(environment, results.agent, measure, n_seeds, mean, low, high, optimum, share, undiscounted, unknown)
+    row = row._replace(low=low, high=high, optimum=optimum, share=share)
+    if optimum is None:
+        unknown = next((one.optimum_unknown for one in records if one.optimal_value is None), "")
+        row = row._replace(optimum_unknown=unknown)
+    if all(record.end_probability is not None for record in records):
+        row = row._replace(arriving=sum((record.end_probability or 0.0) >= SURE for record in records))
+    totals = np.array([record.evaluation_return[-1] for record in records if record.evaluation_return.size])
+    if len(totals) == len(records) and np.isfinite(totals).all():
+        total, least, most = _interval(totals, mean_bounds(records, "return_bounds"))
+        row = row._replace(undiscounted=total, undiscounted_low=least, undiscounted_high=most)
+    return row
+
+
+def _interval(samples: NDArray[np.float64], bounds: Bounds) -> tuple[float, float | None, float | None]:
+    """Mean over the seeds and both ends of its interval; None with one seed."""
+    if len(samples) == 1:
+        return float(samples[0]), None, None
+    mean, low, high = mean_interval(samples, bounds=bounds)
+    return float(mean), float(low), float(high)
 
 
 def _samples(results: Results) -> tuple[str, NDArray[np.float64]]:
@@ -114,12 +160,6 @@ def _samples(results: Results) -> tuple[str, NDArray[np.float64]]:
     return "reward per step", np.array([record.cumulative_reward[-1] for record in records]) / np.array(steps)
 
 
-def _undiscounted(results: Results) -> float | None:
-    known = [record.evaluation_return[-1] for record in results.records if record.evaluation_return.size]
-    mean = float(np.mean(known)) if len(known) == len(results.records) else math.nan
-    return None if math.isnan(mean) else mean
-
-
 def _optimum(results: Results) -> float | None:
     known = [record.optimal_value for record in results.records if record.optimal_value is not None]
     return float(np.mean(known)) if len(known) == len(results.records) else None
@@ -128,7 +168,8 @@ def _optimum(results: Results) -> float | None:
 def _block(environment: str, measure: str, rows: Sequence[Row]) -> str:
     counts = sorted({row.seeds for row in rows})
     seeds = " or ".join(map(str, counts))
-    over = "one seed, no interval" if counts == [1] else f"mean over {seeds} seeds [95 % interval]"
+    method = " or ".join(dict.fromkeys(interval_method(count) for count in counts if count > 1))
+    over = "one seed, no interval" if counts == [1] else f"mean over {seeds} seeds [95 % interval: {method}]"
     cells = [_cells(row) for row in rows]
     shown = [column for column in zip(*cells, strict=True) if any(column)]
     widths = [max(map(len, column)) for column in shown]
@@ -144,8 +185,25 @@ def _block(environment: str, measure: str, rows: Sequence[Row]) -> str:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    interval = "" if row.low is None or row.high is None else f"[{row.low:.4g}, {row.high:.4g}]"
+    interval = brackets(row.low, row.high)
     optimum = "" if row.optimum is None else f"optimum {row.optimum:.4g}"
     share = "" if row.share is None else f"{row.share:.1%} of it"
-    undiscounted = "" if row.undiscounted is None else f"undiscounted return {row.undiscounted:.4g}"
-    return row.agent, f"{row.mean:.4g}", interval, optimum, share, undiscounted
+    undiscounted = ends = difference = ""
+    if row.undiscounted is not None:
+        around = brackets(row.undiscounted_low, row.undiscounted_high)
+        undiscounted = f"undiscounted return {row.undiscounted:.4g} {around}".rstrip()
+    if row.arriving is not None and row.arriving < row.seeds:
+        ends = f"{row.arriving} of {row.seeds} reach an end"
+    if row.difference is not None:
+        around = brackets(row.difference_low, row.difference_high)
+        difference = f"{row.difference:+.4g} {around} against {row.versus}".replace("  ", " ")
+    return row.agent, f"{row.mean:.4g}", interval, optimum, share, undiscounted, ends, difference
+
+
+def brackets(low: float | None, high: float | None) -> str:
+    """Both ends of an interval as text; empty without one.
+
+    >>> brackets(-1.0, 2.5), brackets(None, None)
+    ('[-1, 2.5]', '')
+    """
+    return "" if low is None or high is None else f"[{low:.4g}, {high:.4g}]"

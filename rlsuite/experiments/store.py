@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -35,7 +36,7 @@ from rlsuite.core.files import sync
 from rlsuite.errors import FileError
 from rlsuite.synonyms import FORMER_NAMES
 from rlsuite.training.failures import Failure
-from rlsuite.training.results import Record
+from rlsuite.training.results import Bounds, Record
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -83,6 +84,8 @@ def write_cell(folder: Path, spec: Table, versions: Mapping[str, str], record: R
             "loop": record.loop,
             "end_probability": record.end_probability,
             "optimal_value": record.optimal_value,
+            "value_bounds": _as_json(record.value_bounds),
+            "return_bounds": _as_json(record.return_bounds),
             "optimum_unknown": record.optimum_unknown,
             "spec": spec,
             "versions": versions,
@@ -227,8 +230,24 @@ def _record(cell: Table, monitor: Columns, curve: Columns, evaluation: Columns) 
         evaluation_return=evaluation.get(UNDISCOUNTED, nothing),
         end_probability=cell.get("end_probability"),
         optimal_value=cell["optimal_value"],
+        value_bounds=_bounds(cell, "value_bounds"),
+        return_bounds=_bounds(cell, "return_bounds"),
         optimum_unknown=cell.get("optimum_unknown", ""),
     )
+
+
+def _as_json(bounds: Bounds) -> list[float | None]:
+    """Bounds as JSON has them, which has no infinity: null."""
+    return [end if math.isfinite(end) else None for end in bounds]
+
+
+def _bounds(cell: Table, name: str) -> Bounds:
+    """The bounds of this name; unknown in the cells of earlier versions."""
+    low, high = cell.get(name, (None, None))
+    for end in (low, high):
+        if end is not None:
+            finite_number(name, end)
+    return Bounds(-math.inf if low is None else low, math.inf if high is None else high)
 
 
 def _contents(spec: Table, record: Record) -> dict[str, str]:

@@ -10,6 +10,7 @@ Every function here takes the `Results` of one agent or of several agents in one
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 import numpy as np
@@ -31,7 +32,7 @@ from rlsuite.plotting.figure_list import figure_of_results
 from rlsuite.plotting.intervals import Curve, draw_curves
 from rlsuite.plotting.labels import is_agent
 from rlsuite.plotting.style import OPTIMUM, Look, Palette
-from rlsuite.training.results import Record, Results
+from rlsuite.training.results import Bounds, Record, Results, mean_bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -198,7 +199,7 @@ def regret(
     """
     runs = _checked(results, "regret")
     _require(runs, lambda record: record.regret.size > 0, "no regret: the optimum of {environment} is not known{why}")
-    curves = [_over_time(run, "regret") for run in runs]
+    curves = [replace(_over_time(run, "regret"), bounds=Bounds(low=0.0)) for run in runs]
     note = "Regret: sum of V*(s) - Q*(s, a) over the steps so far."
     return _draw(runs, curves, "regret", UNITS[runs[0].unit], [note], None, look, palette)
 
@@ -231,7 +232,7 @@ def evaluation(
     """
     runs = _checked(results, "evaluation")
     _require(runs, lambda record: record.evaluation.size > 0, "no evaluations: train with evaluate_every=")
-    curves = [Curve(run.agent, run.evaluation_time.astype(np.float64), run.stacked("evaluation")) for run in runs]
+    curves = [_evaluated(run, "evaluation", mean_bounds(run.records, "value_bounds")) for run in runs]
     optima = {run.agent: np.array(known) for run in runs if (known := _known_optima(run))}
     note = "Value: expected return of the greedy policy from the start, discounted as the agent does."
     unit = UNITS[runs[0].unit]
@@ -271,9 +272,7 @@ def evaluation_return(
         lambda record: bool(np.isfinite(record.evaluation_return).all()),
         "a greedy policy that may never reach an end; give the environment a time limit (max_episode_steps=)",
     )
-    curves = [
-        Curve(run.agent, run.evaluation_time.astype(np.float64), run.stacked("evaluation_return")) for run in runs
-    ]
+    curves = [_evaluated(run, "evaluation_return", mean_bounds(run.records, "return_bounds")) for run in runs]
     note = "Return: expected sum of rewards of an episode of the greedy policy, not discounted."
     unit = UNITS[runs[0].unit]
     return _draw(runs, curves, "undiscounted return of the greedy policy", unit, [note], None, look, palette)
@@ -380,6 +379,10 @@ def _require(runs: list[Results], holds: Callable[[Record], bool], complaint: st
 
 def _over_time(run: Results, name: str) -> Curve:
     return Curve(run.agent, run.time.astype(np.float64), run.stacked(name))
+
+
+def _evaluated(run: Results, name: str, bounds: Bounds) -> Curve:
+    return Curve(run.agent, run.evaluation_time.astype(np.float64), run.stacked(name), bounds)
 
 
 def _draw(

@@ -23,7 +23,8 @@ from rlsuite.plotting.figure import (
     write_in_full,
 )
 from rlsuite.plotting.style import OPTIMUM, Look, Palette
-from rlsuite.training.statistics import mean_interval
+from rlsuite.training.results import UNKNOWN, Bounds
+from rlsuite.training.statistics import interval_method, mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,11 +50,14 @@ class Curve:
         (T,) where it was measured.
     samples
         (n_seeds, T) one row per seed.
+    bounds
+        What the mean can be neither below nor above.
     """
 
     label: str
     x: NDArray[np.float64]
     samples: NDArray[np.float64]
+    bounds: Bounds = UNKNOWN
 
     @property
     def n_seeds(self) -> int:
@@ -79,7 +83,7 @@ def draw_band(ax: "Axes", curve: Curve, look: Look, marker: str = "") -> None:
     """
     mean = curve.samples.mean(axis=0)
     if curve.n_seeds > 1:
-        _, low, high = mean_interval(curve.samples, CONFIDENCE)
+        _, low, high = mean_interval(curve.samples, CONFIDENCE, bounds=curve.bounds)
         if len(curve.x) > 1:
             ax.fill_between(curve.x, low, high, color=look.colour, alpha=0.20, linewidth=0)
         else:
@@ -366,7 +370,8 @@ def sentences(curves: Sequence[Curve], of: str = "seeds") -> list[str]:
         said = [f"Lines: mean over n = {several[0]:,} {of}."]
     else:
         said = [f"Lines: mean over {of} (" + ", ".join(f"{label}: n = {n:,}" for label, n in counts.items()) + ")."]
-    said.append(f"Bands: {CONFIDENCE:.0%} confidence interval of the mean (Student t over {of}).")
+    methods = " or ".join(dict.fromkeys(interval_method(n) for n in several if n > 1))
+    said.append(f"Bands: {CONFIDENCE:.0%} confidence interval of the mean ({methods}, over {of}).")
     if any(1 < n < FEW_SEEDS for n in several):
         said.append(f"Thin lines: single {of}.")
     return said

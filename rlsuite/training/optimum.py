@@ -11,6 +11,7 @@ from rlsuite import errors, planning
 from rlsuite.environments.facts import EnvironmentFacts
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray
+from rlsuite.training.results import Bounds
 
 
 class Optimum(NamedTuple):
@@ -32,8 +33,8 @@ def no_optimum(why: str) -> Optimum:
 def without_model(facts: EnvironmentFacts, *, tabulated: bool) -> Optimum:
     """The `Optimum` of an environment without a model that can be solved."""
     if tabulated:
-        solved = "rlsuite.solve(rlsuite.tabulate(env, gamma=...)), or 'rlsuite solve --tabulate', computes it"
-        return no_optimum(f"{facts.name} was tabulated only to learn; {solved}")
+        solved = "rlsuite.solve(rlsuite.tabulate(env, gamma=...)), or 'rlsuite solve --tabulate', bounds it"
+        return no_optimum(f"the observations of {facts.name} do not tell its states apart; {solved}")
     space = facts.env.observation_space
     dtype: object = space.dtype
     real_numbers = isinstance(space, gymnasium.spaces.Box) and isinstance(dtype, np.dtype) and dtype.kind == "f"
@@ -56,6 +57,7 @@ class Optima:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._solved: list[tuple[MDP | POMDP, Optimum]] = []
+        self._bounds: list[tuple[MDP | POMDP, int, tuple[Bounds, Bounds]]] = []
 
     def __reduce__(self) -> tuple[type["Optima"], tuple[()]]:
         """Another process solves again."""
@@ -70,6 +72,19 @@ class Optima:
             optimum = _of_pomdp(model) if isinstance(model, POMDP) else _of_mdp(model)
             self._solved.append((model, optimum))
             return optimum
+
+    def bounds(self, model: MDP | POMDP, limit: int) -> tuple[Bounds, Bounds]:
+        """Bounds of the value of every policy at the model's discount, and of its return within this time limit."""
+        from rlsuite.training.value_bounds import return_bounds, value_bounds  # loads planners
+
+        with self._lock:
+            for known, its_limit, bounds in self._bounds:
+                if its_limit == limit and _same(known, model):
+                    return bounds
+            total = return_bounds(model, limit)
+            bounds = (total if model.gamma == 1.0 else value_bounds(model)), total
+            self._bounds.append((model, limit, bounds))
+            return bounds
 
 
 def _of_mdp(mdp: MDP) -> Optimum:

@@ -1,7 +1,9 @@
 """Results of learning runs."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -10,6 +12,16 @@ from rlsuite.training.failures import Failure
 
 TimeUnit = Literal["steps", "episodes"]
 Loop = Literal["compiled", "stepwise"]
+
+
+class Bounds(NamedTuple):
+    """The least and the greatest value that a policy can have at the start, infinite where they are unknown."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+
+UNKNOWN: Final = Bounds()
 
 
 def _floats() -> FloatArray:
@@ -62,6 +74,11 @@ class Record:
     optimal_value : float or None
         Value of the optimal policy at the start, same discount; None if unknown. With gamma = 1 the total reward until
         the end, without a time limit.
+    value_bounds : Bounds
+        What the discounted value of no policy can be below or above: the values of the worst and of the best policy;
+        infinite where the model is not known.
+    return_bounds : Bounds
+        The same of the undiscounted return of an episode with the environment's time limit.
     optimum_unknown : str
         Why there is no regret, or no optimal value, as a phrase; empty where both are known.
     seconds : float
@@ -85,6 +102,8 @@ class Record:
     evaluation_return: FloatArray = field(default_factory=_floats)
     end_probability: float | None = None
     optimal_value: float | None = None
+    value_bounds: Bounds = UNKNOWN
+    return_bounds: Bounds = UNKNOWN
     optimum_unknown: str = ""
     loop_reason: str = ""
     seconds: float = 0.0
@@ -96,6 +115,12 @@ class Record:
         value = f", evaluation={self.evaluation[-1]:.6g}" if self.evaluation.size else ""
         optimum = "" if self.optimal_value is None else f", optimal_value={self.optimal_value:.6g}"
         return f"Record(seed={self.seed}, loop={self.loop!r}{length}{episodes}{value}{optimum})"
+
+
+def mean_bounds(records: Sequence[Record], name: Literal["value_bounds", "return_bounds"]) -> Bounds:
+    """Bounds of the mean over the seeds, whose problems may differ."""
+    low, high = np.mean([getattr(record, name) for record in records], axis=0).tolist()
+    return Bounds(low, high)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -19,7 +19,7 @@ from rlsuite.environments.forms import Wish, form_of
 from rlsuite.environments.forms.stepwise import NOT_ASKED_FOR, Stepwise
 from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.observation_view import Encoding, ObservationView, View
-from rlsuite.models import MDP
+from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.training.budget import LOOPS, PATIENCE, Budget, LoopChoice
 from rlsuite.training.engines import CHUNK, CompiledEngine, Learner
@@ -34,7 +34,7 @@ from rlsuite.training.kernels import (
 )
 from rlsuite.training.legality import Legality, every_action, listed_actions
 from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, without_model
-from rlsuite.training.results import Record, TimeUnit
+from rlsuite.training.results import UNKNOWN, Record, TimeUnit
 from rlsuite.training.run_log import Keeping, RunLog
 from rlsuite.training.signals import EndingSignals, Stopped
 from rlsuite.training.step_buffer import first_answer, first_mask_of
@@ -224,7 +224,7 @@ class Run:
         if budget.evaluate_every:
             stops = start + np.array(budget.times(budget.evaluate_every))
             times = np.union1d(times, stops)
-            evaluate = evaluator(self.facts, self.form.model, self.gamma, self.seed, self.encode)
+            evaluate = evaluator(self.facts, self._model_to_evaluate_on(), self.gamma, self.seed, self.encode)
         log.times = times
         bar: Any = nullcontext()  # tqdm's types are incomplete; and even a disabled bar starts a thread
         if progress:
@@ -314,12 +314,17 @@ class Run:
         if not log.evaluations:
             return record
         evaluations = np.array(log.evaluations)
+        model, value, total = self.form.judged if self.optima else None, UNKNOWN, UNKNOWN
+        if self.optima is not None and model is not None:
+            value, total = self.optima.bounds(model, self.facts.time_limit)
         return replace(
             record,
             evaluation_time=evaluations[:, 0].astype(np.int64),
             evaluation=evaluations[:, 1],
             evaluation_return=evaluations[:, 2],
             end_probability=log.ends,
+            value_bounds=value,
+            return_bounds=total,
         )
 
     def record_of(
@@ -382,9 +387,16 @@ class Run:
         """The optimum, or why it is unknown."""
         if self.optima is None:
             return NOT_ASKED
-        if self.form.model is None:
+        if (model := self.form.judged) is None:
             return without_model(self.facts, tabulated=self.form.kind == "attributes")
-        return self.optima.of(self.form.model)
+        return self.optima.of(model)
+
+    def _model_to_evaluate_on(self) -> MDP | POMDP | None:
+        """The model by which policies are evaluated exactly; None for episodes."""
+        declared = self.form.model
+        if declared is not None or (self.gamma == 1.0 and self.facts.time_limit == NO_LIMIT):
+            return declared
+        return self.form.judged
 
     def _check_rewards(self) -> None:
         """Warn if the model has rewards that the agent does not expect."""

@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
+from scipy.special import ndtr, ndtri, stdtrit
 
 from rlsuite.core.checks import one_of, whole_number
 from rlsuite.core.keywords import says_what_to_write
@@ -27,13 +27,58 @@ class Interval(NamedTuple):
     """(T,) upper end."""
 
 
-def mean_interval(samples: ArrayLike, confidence: float = 0.95) -> Interval:
-    r"""Mean over seeds with Student's t interval, separately at every time.
+RESAMPLED_FROM: Final = 10
+"""Numbers of seeds from which on intervals are bootstrapped: fewer samples say too little about their distribution."""
 
-    With n seeds, mean m and sample standard deviation s, the interval is :math:`m \pm t_{n-1} s / \sqrt{n}`, where
-    :math:`t_{n-1}` is the quantile of Student's distribution with n - 1 degrees of freedom at ``(1 + confidence) / 2``
-    (lecture notes, section 12.7). It holds at each time separately: the band does not cover a whole curve with that
-    confidence.
+RESAMPLES: Final = 2_000
+"""Samples that the bootstrap draws."""
+
+UNBOUNDED: Final = (-np.inf, np.inf)
+"""Bounds of a mean of which nothing is known."""
+
+
+IntervalMethod = Literal["auto", "student", "bca"]
+
+INTERVALS: Final = ("auto", "student", "bca")
+
+
+def interval_method(n_seeds: int) -> str:
+    """The automatic method of `mean_interval` with this many seeds, as a phrase for captions and tables.
+
+    >>> interval_method(5), interval_method(30)
+    ('Student t, cut at known bounds', 'BCa bootstrap')
+    """
+    return "BCa bootstrap" if n_seeds >= RESAMPLED_FROM else "Student t, cut at known bounds"
+
+
+def mean_interval(
+    samples: ArrayLike,
+    confidence: float = 0.95,
+    *,
+    bounds: tuple[ArrayLike, ArrayLike] = UNBOUNDED,
+    method: IntervalMethod = "auto",
+) -> Interval:
+    r"""Mean over seeds with its confidence interval, separately at every time.
+
+    Student's interval of n samples with mean m and standard deviation s is :math:`m \pm t_{n-1} s / \sqrt{n}` (lecture
+    notes, section 12.7). The bootstrap interval BCa (Efron 1987) stays within the range of the samples and follows
+    their skewness; here its levels are widened as Student's are (Hesterberg 2015, section 4.2). Resampling has a fixed
+    seed, so the same samples give the same interval. Of 10,000 experiments with nominal 95 % these covered the true
+    mean (`benchmarks/coverage.py` shows more):
+
+    =====================================  ========  =======  =======  =======
+    distribution of a seed's result        interval  10       30       100
+    =====================================  ========  =======  =======  =======
+    normal                                 BCa       94.0 %   94.9 %   94.9 %
+    \                                      Student   94.9 %   95.1 %   94.8 %
+    exponential below the optimum          BCa       92.1 %   93.8 %   94.7 %
+    \                                      Student   89.9 %   92.5 %   94.3 %
+    one seed in ten fails (-100, not -14)  BCa       65.5 %   94.3 %   95.7 %
+    \                                      Student   65.8 %   92.0 %   93.2 %
+    =====================================  ========  =======  =======  =======
+
+    No interval knows of a rare failure that has not happened yet; `success_interval` says how rare it may be. The
+    interval holds at each time separately: a band does not cover a whole curve with that confidence.
 
     Parameters
     ----------
@@ -41,6 +86,11 @@ def mean_interval(samples: ArrayLike, confidence: float = 0.95) -> Interval:
         (n_seeds, T) float: one row per seed, n_seeds at least 2; or (n_seeds,) for a single time.
     confidence
         Probability that the interval covers the true mean of a normal sample, between 0 and 1.
+    bounds
+        What no mean can be below or above: two numbers, or arrays of shape (T,). The interval is cut there. For values
+        of policies these are the values of the worst and of the optimal policy.
+    method
+        ``"student"``, ``"bca"``, or ``"auto"``: Student's below 10 seeds, BCa from 10 on.
 
     Returns
     -------
@@ -50,7 +100,8 @@ def mean_interval(samples: ArrayLike, confidence: float = 0.95) -> Interval:
     Raises
     ------
     ParameterError
-        If there are fewer than two seeds, a sample is not finite, or `confidence` lies outside (0, 1).
+        If there are fewer than two seeds, a sample is not finite, `confidence` lies outside (0, 1), or `method` is
+        unknown.
 
     Examples
     --------
@@ -58,7 +109,7 @@ def mean_interval(samples: ArrayLike, confidence: float = 0.95) -> Interval:
 
     >>> a = np.array([0.81, 0.82, 0.84, 0.78, 0.85, 0.86, 0.82, 0.83, 0.82, 0.81])
     >>> b = np.array([0.80, 0.77, 0.70, 0.83, 0.80, 0.78, 0.75, 0.80, 0.78, 0.77])
-    >>> mean, low, high = mean_interval(a - b)
+    >>> mean, low, high = mean_interval(a - b, method="student")
     >>> print(f"{mean:.3f} [{low:.4f}, {high:.4f}]")
     0.046 [0.0111, 0.0809]
     """
@@ -75,10 +126,51 @@ def mean_interval(samples: ArrayLike, confidence: float = 0.95) -> Interval:
         index = tuple(np.argwhere(~finite)[0].tolist())
         raise ParameterError(f"samples{list(index)} = {values[index]} is not finite: no interval can be computed")
     mean = values.mean(axis=0)
-    # Equal samples must give an interval of width zero, even if their mean is rounded.
-    spread = np.where(np.ptp(values, axis=0) > 0.0, values.std(axis=0, ddof=1), 0.0)
-    reach = stdtrit(n_seeds - 1, 0.5 * (1.0 + confidence)) * spread / np.sqrt(n_seeds)
-    return Interval(mean, mean - reach, mean + reach)
+    reach = stdtrit(n_seeds - 1, 0.5 * (1.0 + confidence))
+    one_of("method", method, INTERVALS)
+    if method == "bca" or (method == "auto" and n_seeds >= RESAMPLED_FROM):
+        low, high = _bootstrapped(values - mean, reach * np.sqrt(n_seeds / (n_seeds - 1)))
+    else:
+        # Equal samples must give an interval of width zero, even if their mean is rounded.
+        spread = np.where(np.ptp(values, axis=0) > 0.0, values.std(axis=0, ddof=1), 0.0)
+        high = reach * spread / np.sqrt(n_seeds)
+        low = -high
+    # The mean itself may be beyond a bound, by rounding.
+    least, most = (np.asarray(bound, dtype=np.float64) for bound in bounds)
+    return Interval(
+        mean, np.maximum(mean + low, np.minimum(least, mean)), np.minimum(mean + high, np.maximum(most, mean))
+    )
+
+
+def _bootstrapped(deviations: FloatArray, reach: float) -> tuple[FloatArray, FloatArray]:
+    r"""Ends, relative to the mean, of the BCa interval of samples (n, ...) with mean 0, `reach` normal deviations wide.
+
+    The level of each end is :math:`\Phi(z_0 + z / (1 - a z))` with :math:`z = z_0 \pm reach`: :math:`z_0` corrects the
+    bias of the median, the acceleration a = skewness / (6 sqrt(n)) the change of the standard error with the mean
+    (Efron 1987, equations 2.3 and 4.2).
+    """
+    n = len(deviations)
+    samples = deviations.reshape(n, -1)
+    rng = np.random.default_rng(RESAMPLES)
+    counts = rng.multinomial(n, np.full(n, 1.0 / n), size=RESAMPLES).astype(np.float64)
+    means = np.sort(counts @ samples / n, axis=0)
+    # Resamples whose mean is that of the samples, but for rounding, count half.
+    size = np.ptp(samples, axis=0)
+    below = (np.mean(means < -1e-12 * size, axis=0) + np.mean(means <= 1e-12 * size, axis=0)) / 2.0
+    z0 = cast("FloatArray", ndtri(np.clip(below, 0.5 / RESAMPLES, 1.0 - 0.5 / RESAMPLES)))
+    varies = size > 0.0
+    squares = np.where(varies, np.sum(samples**2, axis=0), 1.0)
+    acceleration = np.sum(samples**3, axis=0) / (6.0 * squares**1.5)
+    ends: list[FloatArray] = []
+    for z in (z0 - reach, z0 + reach):
+        level = cast("FloatArray", ndtr(z0 + z / (1.0 - acceleration * z)))
+        position = level * (RESAMPLES - 1)
+        first = np.floor(position).astype(np.int64)
+        column = np.arange(samples.shape[1])
+        before, after = means[first, column], means[np.minimum(first + 1, RESAMPLES - 1), column]
+        end = before + (position - first) * (after - before)
+        ends.append(np.where(varies, end, 0.0).reshape(deviations.shape[1:]))
+    return ends[0], ends[1]
 
 
 class SuccessRate(NamedTuple):

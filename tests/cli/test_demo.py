@@ -58,7 +58,7 @@ def test_everything_is_run_drawn_and_told(rlsuite, tiny_demo, tmp_path):
     done = rlsuite("demo")
     assert done.code == 0
     lines = done.out.splitlines()
-    assert lines[0] == "grid: discounted value of the greedy policy, mean over 2 seeds [95 % interval]"
+    assert lines[0].startswith("grid: discounted value of the greedy policy, mean over 2 seeds [95 % interval: Student")
     listed = [line.strip() for line in lines[lines.index("figures:") + 1 :]]
     assert listed == [
         "runs/demo/tiny/grid-cumulative_reward.png",

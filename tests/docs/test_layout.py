@@ -34,6 +34,7 @@ FAMILIES = {
     "cli/test_solving": "cli: figures",
     "core/test_compilation": "core: machine_code",
     "environments/test_asking": "environments: child_process",
+    "environments/test_tabulated_model": "environments: found_model",
     "environments/test_symbolic": "environments: signal_errors",
     "environments/test_vector_observation": "environments: wrappers",
     "experiments/test_run": "experiments: experiment folder runs writing",

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import gymnasium
 import numpy as np
@@ -8,7 +9,7 @@ from scipy import stats
 import rlsuite as rl
 from rlsuite.errors import StepwiseWarning
 from rlsuite.experiments import compare, table
-from rlsuite.training.results import Record, Results
+from rlsuite.training.results import Bounds, Record, Results
 
 
 def record(seed, returns=(), evaluation=(), optimum=None, rewards=(), steps=()):
@@ -23,6 +24,7 @@ def record(seed, returns=(), evaluation=(), optimum=None, rewards=(), steps=()):
         evaluation_time=np.arange(len(evaluation)),
         evaluation=np.array(evaluation, dtype=np.float64),
         optimal_value=optimum,
+        value_bounds=Bounds(high=math.inf if optimum is None else optimum),
     )
 
 
@@ -33,7 +35,7 @@ def test_the_last_evaluation_counts_first():
     reach = stats.t.ppf(0.975, 2) * np.std(samples, ddof=1) / math.sqrt(3)
     assert row[:4] == ("lake", "Sarsa", "value of the greedy policy", 3)
     assert row.mean == pytest.approx(np.mean(samples))
-    assert (row.low, row.high) == pytest.approx((row.mean - reach, row.mean + reach))
+    assert (row.low, row.high) == pytest.approx((row.mean - reach, 10.0))  # no policy is better than the best
     assert row.optimum == 10.0
     assert row.share == pytest.approx(np.mean(samples) / 10.0)
 
@@ -77,12 +79,47 @@ def test_the_table_is_aligned_and_has_a_block_per_environment():
     poor = [record(s, evaluation=[5.0], optimum=81.0) for s in range(2)]
     rows = compare({"a": [Results("Q", "a", good), Results("a long name", "a", poor)], "b": [Results("Q", "b", good)]})
     assert table(rows).splitlines() == [
-        "a: discounted value of the greedy policy, mean over 2 seeds [95 % interval]",
-        "  Q            80.5  [74.15, 86.85]  optimum 81  99.4% of it",
-        "  a long name     5          [5, 5]  optimum 81   6.2% of it",
-        "b: discounted value of the greedy policy, mean over 2 seeds [95 % interval]",
-        "  Q  80.5  [74.15, 86.85]  optimum 81  99.4% of it",
+        "a: discounted value of the greedy policy, mean over 2 seeds [95 % interval: Student t, cut at known bounds]",
+        "  Q            80.5  [74.15, 81]  optimum 81  99.4% of it",
+        "  a long name     5       [5, 5]  optimum 81   6.2% of it  -75.5 [-81.85, -69.15] against Q",
+        "b: discounted value of the greedy policy, mean over 2 seeds [95 % interval: Student t, cut at known bounds]",
+        "  Q  80.5  [74.15, 81]  optimum 81  99.4% of it",
     ]
+
+
+def test_agents_with_the_same_seeds_are_paired():
+    """The seeds differ much more than the agents: alone their intervals overlap, the differences are far from zero."""
+    level = np.random.default_rng(2).normal(0.0, 10.0, size=20)
+    better = [record(s, evaluation=[v]) for s, v in enumerate(level)]
+    worse = [record(s, evaluation=[v - 1.0 - 0.01 * s]) for s, v in enumerate(level)]
+    other_seeds = [record(100 + s, evaluation=[v - 1.0]) for s, v in enumerate(level)]
+    runs = [Results(name, "a", of) for name, of in (("worse", worse), ("better", better), ("other", other_seeds))]
+    first, best, other = compare({"a": runs})
+    assert first.low < best.mean < first.high
+    assert (first.versus, first.difference) == ("better", pytest.approx(-1.095))
+    assert -1.13 < first.difference_low < first.difference < first.difference_high < -1.05
+    assert best.versus == other.versus == ""
+    assert best.difference is other.difference is None
+
+
+def test_seeds_that_do_not_arrive_are_counted_beside_the_value():
+    records = [replace(record(s, evaluation=[-1.0]), end_probability=float(s != 3)) for s in range(4)]
+    (row,) = compare({"a": [Results("Q", "a", records)]})
+    assert row.arriving == 3
+    assert table([row]).splitlines()[1] == "  Q  -1  [-1, -1]  3 of 4 reach an end"
+    arriving = [replace(one, end_probability=1.0) for one in records]
+    assert "reach an end" not in table(compare({"a": [Results("Q", "a", arriving)]}))
+
+
+def test_intervals_stay_between_the_worst_and_the_best_policy():
+    """Two seeds on the cliff: one walks along it, one falls down all the time."""
+    results = rl.train(rl.QLearning(gamma=0.9), "CliffWalking-v1", steps=300, seeds=2, evaluate_every=300)
+    (row,) = compare({"cliff": [results]})
+    optimum, worst = -sum(0.9**k for k in range(13)), -100.0 / (1.0 - 0.9)
+    np.testing.assert_allclose(results.records[0].value_bounds, (worst, optimum), rtol=1e-9)
+    assert worst - 1e-6 <= row.low <= row.mean <= row.high <= optimum + 1e-6
+    low, high = results.records[0].return_bounds  # without a time limit a policy may fall for ever
+    assert (low, high) == (-math.inf, -1.0)
 
 
 def test_the_table_says_why_the_optimum_is_unknown():

@@ -1,7 +1,11 @@
+import re
+
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import ndtr, stdtrit
 
 from rlsuite.errors import ParameterError
 from rlsuite.training.statistics import mean_interval, success_interval
@@ -12,13 +16,13 @@ B = np.array([0.80, 0.77, 0.70, 0.83, 0.80, 0.78, 0.75, 0.80, 0.78, 0.77])
 
 
 def test_the_paired_comparison_of_the_lecture_notes():
-    mean, low, high = mean_interval(A - B)
+    mean, low, high = mean_interval(A - B, method="student")
     assert mean == pytest.approx(0.046, abs=1e-12)
     half = 2.262 * 0.0154344  # printed: t quantile and standard error
     assert mean - low == pytest.approx(half, abs=1e-5)
     assert high - mean == pytest.approx(half, abs=1e-5)
     assert low > 0  # the notes reject equality at the 5 % level,
-    wider = mean_interval(A - B, confidence=1 - 0.015441)  # whose p value is 0.015441:
+    wider = mean_interval(A - B, confidence=1 - 0.015441, method="student")  # whose p value is 0.015441:
     assert wider.low == pytest.approx(0.0, abs=1e-6)  # that interval just reaches 0
 
 
@@ -28,7 +32,7 @@ def test_the_paired_comparison_of_the_lecture_notes():
 def test_quantiles_with_nine_degrees_of_freedom(confidence, quantile):
     samples = np.arange(10.0)
     standard_error = samples.std(ddof=1) / np.sqrt(10)
-    mean, low, high = mean_interval(samples, confidence)
+    mean, low, high = mean_interval(samples, confidence, method="student")
     assert (high - mean) / standard_error == pytest.approx(quantile, abs=5e-4)
     assert (mean - low) / standard_error == pytest.approx(quantile, abs=5e-4)
 
@@ -62,6 +66,49 @@ def test_shifting_and_scaling_the_samples_moves_the_interval_along(samples, shif
     reach = 1e-9 * (1 + np.ptp(samples)) * 1e3 * (1 + scale) + 1e-9 * abs(shift)
     for part_before, part_after in zip(before, after, strict=True):
         assert part_after == pytest.approx(scale * part_before + shift, abs=reach)
+
+
+def test_the_bootstrap_is_that_of_scipy():
+    """With the levels that SciPy takes, and as many resamples of its own: the ends differ by what resampling does."""
+    generator = np.random.default_rng(5)
+    samples = np.stack([-generator.exponential(size=40), generator.normal(size=40), generator.random(40) ** 4], axis=1)
+    _, low, high = mean_interval(samples, 0.9, method="bca")
+    levels = 2 * ndtr(stdtrit(39, 0.95) * np.sqrt(40 / 39)) - 1
+    theirs = scipy.stats.bootstrap((samples,), np.mean, confidence_level=levels, n_resamples=20_000, rng=1)
+    width = high - low
+    np.testing.assert_allclose(low, theirs.confidence_interval.low, atol=0.06 * width.max())
+    np.testing.assert_allclose(high, theirs.confidence_interval.high, atol=0.06 * width.max())
+    assert (mean_interval(samples, 0.9)[1] == low).all()  # the same bytes again, and by default
+
+
+def test_nothing_impossible_is_in_an_interval():
+    """28 seeds near the optimum of -14 and two that fail; two seeds far apart."""
+    samples = np.concatenate([np.full(28, -14.0), [-100.0, -100.0]])
+    _, low, high = mean_interval(samples)
+    assert -35.0 < low < -20.0
+    assert high == -14.0  # no resample is better than the best seed
+    reach = np.tan(np.pi * 0.95 / 2)
+    mean, low, high = mean_interval([-40.0, -56.0], bounds=(-200.0, -13.0))
+    assert (mean, low, high) == (-48.0, pytest.approx(-48.0 - 8 * reach), -13.0)
+    mean, low, high = mean_interval([-13.0, np.nextafter(-13.0, 0)], bounds=(-13.0, -13.0))
+    assert low <= mean <= high
+
+
+@pytest.mark.slow
+def test_intervals_cover_as_the_docstring_says():
+    generator = np.random.default_rng(1)
+    stated = re.findall(r"(BCa|Student) +([\d.]+) % +([\d.]+) % +([\d.]+) %", mean_interval.__doc__ or "")
+    kinds = [
+        (0.0, generator.normal),
+        (-1.0, lambda size: -generator.exponential(size=size)),
+        (-22.6, lambda size: -14.0 - 86.0 * (generator.random(size) < 0.1)),
+    ]
+    assert len(stated) == 2 * len(kinds)
+    for (name, *shares), (mean, draw) in zip(stated, [kind for kind in kinds for _ in range(2)], strict=True):
+        for n, share in zip((10, 30, 100), shares, strict=True):
+            _, low, high = mean_interval(draw(size=(n, 10_000)), method="bca" if name == "BCa" else "student")
+            # two simulations of 10,000 experiments each: six standard deviations of their difference
+            assert np.mean((low <= mean) & (mean <= high)) == pytest.approx(float(share) / 100, abs=0.03)
 
 
 def test_equal_samples_have_no_width():

@@ -28,6 +28,7 @@ from rlsuite.environments.facts import action_space_of, name_of
 from rlsuite.environments.finding import find_env
 from rlsuite.training.budget import Budget
 from rlsuite.training.legality import listed_actions
+from rlsuite.training.optimum import Optima
 
 COUNTS = (
     "frames",
@@ -217,7 +218,9 @@ class DQN(NetworkAgent):
         seed: int | None = None,
         evaluate_every: int | None = None,
         record_every: int | None = None,
+        regret: bool = False,
         progress: bool = False,
+        optima: Optima | None = None,
     ) -> Self:
         """Learn from an environment, and return self.
 
@@ -241,8 +244,12 @@ class DQN(NetworkAgent):
             `restore_best` goes back to the weights that did best in them.
         record_every : int, optional
             Steps (or episodes) between two records of the cumulative reward; by default there are about 200 records.
+        regret : bool
+            Compute the optimal value where the transition table is known: ``record_.optimal_value``.
         progress : bool
             Show a progress bar.
+        optima : Optima, optional
+            Where the optimal value comes from; by default it is computed if `regret` asks for it.
 
         Raises
         ------
@@ -264,7 +271,7 @@ class DQN(NetworkAgent):
             try:
                 run.learn(budget, progress)
             finally:
-                self.record_ = run.record(compiling.seconds)
+                self.record_ = run.record(compiling.seconds, optima or (Optima() if regret else None))
                 finished = np.zeros(self.record_.episode_return.size, dtype=EPISODE)
                 finished["return"], finished["length"] = self.record_.episode_return, self.record_.episode_length
                 self._episodes.append(finished)

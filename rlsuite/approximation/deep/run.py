@@ -20,12 +20,14 @@ from rlsuite.approximation.deep.n_step import Window
 from rlsuite.approximation.deep.prioritised import PrioritisedReplay
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.replay import Replay
+from rlsuite.approximation.experience import bounds_of, known_model, optimum_of
 from rlsuite.core.aliases import Env
 from rlsuite.core.checks import finite_reward
-from rlsuite.environments.facts import name_of
+from rlsuite.environments.facts import facts_of, name_of
 from rlsuite.models.aliases import AnyArray
 from rlsuite.training.budget import Budget
 from rlsuite.training.evaluation import Evaluation
+from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.step_buffer import mask_of
 
@@ -143,9 +145,13 @@ class DeepRun:
                 place.window.clear()
             raise
 
-    def record(self, compiling_seconds: float) -> Record:
-        """Return the record of the last call of `learn`, for which numba compiled so long."""
+    def record(self, compiling_seconds: float, optima: Optima | None) -> Record:
+        """Return the record of the last call of `learn`, for which numba compiled so long, beside the optimum."""
         log = self.log
+        facts = facts_of(self.places[0].env)
+        model = None if optima is None else known_model(facts, self.pace.gamma)
+        optimum = optimum_of(facts, model, optima)
+        value, total = bounds_of(facts, model, optima if log.evaluations else None)
         checkpoints = np.array(log.checkpoints, dtype=np.float64).reshape(-1, 2)
         evaluations = np.array(log.evaluations, dtype=np.float64).reshape(-1, 3)
         return Record(
@@ -159,6 +165,10 @@ class DeepRun:
             evaluation_time=evaluations[:, 0].astype(np.int64),
             evaluation=evaluations[:, 1],
             evaluation_return=evaluations[:, 2],
+            optimal_value=optimum.value,
+            value_bounds=value,
+            return_bounds=total,
+            optimum_unknown=optimum.unknown or "it learns between the steps, and notes no regret",
             seconds=log.seconds,
             compiling_seconds=compiling_seconds,
         )

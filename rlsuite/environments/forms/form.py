@@ -132,6 +132,11 @@ class Form:
         return self.model.mdp if isinstance(self.model, POMDP) else self.model
 
     @property
+    def judged(self) -> MDP | POMDP | None:
+        """The model by which the exact optimum and the exact value of a policy are computed; None if there is none."""
+        return self.model
+
+    @property
     def rewards(self) -> tuple[float, float] | None:
         """The least and the largest reward, where there is no model that says so."""
         return None

@@ -5,7 +5,7 @@ It is compared with the environment while the run lasts (`rlsuite.training.verif
 
 import threading
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from rlsuite.environments.forms.form import Adapter, EnvironmentFunctions, Form,
 from rlsuite.environments.forms.known_kinds import is_known_kind
 from rlsuite.environments.forms.stepwise import has_hooks, hooks_keeper
 from rlsuite.environments.forms.table import parts_of, trusted_model
+from rlsuite.environments.found_model import Numbering, model_of
 from rlsuite.environments.layers import horizon_of, layers_of
 from rlsuite.environments.tabulation import NotTabulated, Tabulation, TabulationFollower, tabulation_of
 from rlsuite.models import MDP, POMDP
@@ -36,7 +37,7 @@ class Tabulated(Form):
 
     kind = "attributes"
 
-    def __init__(self, facts: EnvironmentFacts, tabulation: Tabulation, model: MDP | POMDP | None):
+    def __init__(self, facts: EnvironmentFacts, tabulation: Tabulation, model: MDP | POMDP | None, gamma: float):
         from rlsuite.environments.forms.draw_trees import trees_begin, trees_of, trees_step  # imports numba
 
         trees, env = trees_of(tabulation), facts.env
@@ -61,6 +62,7 @@ class Tabulated(Form):
         reason = f"it has been tabulated, {tabulation.n_states:,} states"
         super().__init__(facts, reason, adapter, model)
         self.tabulation = tabulation
+        self._gamma = gamma
         self._rewards = float(trees.reward.min()), float(trees.reward.max())
 
     @classmethod
@@ -74,7 +76,18 @@ class Tabulated(Form):
             return Refusal(error, error.n_states)
         except errors.UnsuitableEnvironment as error:
             return Refusal(error)
-        return cls(facts, tabulation, _model(facts, wish))
+        return cls(facts, tabulation, _model(facts, wish), wish.gamma)
+
+    @property
+    def judged(self) -> MDP | POMDP | None:
+        """The model that it declares, or that of what was found, if observations tell the states apart."""
+        return self._found if self.model is None else self.model
+
+    @cached_property
+    def _found(self) -> MDP | None:
+        numbering = Numbering(self.facts.env.observation_space)
+        found = model_of(self.tabulation, numbering, self._gamma, self.facts.name)
+        return found if isinstance(found, MDP) else None
 
     @property
     def rewards(self) -> tuple[float, float] | None:

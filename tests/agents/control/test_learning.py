@@ -186,7 +186,7 @@ def test_blackjack_is_the_game_of_gymnasium():
         lambda hand: HANDS.index(tuple(map(int, hand))) if hand[0] <= 21 else END,
         gymnasium.spaces.Discrete(END + 1),
     )
-    agent = rl.FirstVisitMonteCarlo(gamma=1.0).learn(theirs, episodes=20_000, seed=0)
+    agent = rl.FirstVisitMonteCarlo(gamma=1.0).learn(theirs, episodes=20_000, seed=0, loop="stepwise")
     assert agent.record_.loop == "stepwise"
     model = blackjack()
     exact = rl.evaluate_policy(model, np.full((END + 1, 2), 0.5) * model.legal)

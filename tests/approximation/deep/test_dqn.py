@@ -1,4 +1,5 @@
 import copy
+import gc
 import pickle
 import re
 import signal
@@ -100,8 +101,10 @@ def test_steps_leave_nothing_behind_in_memory():
     tracemalloc.start()
     try:
         agent.learn("CartPole-v1", steps=100)
+        gc.collect()
         before = tracemalloc.take_snapshot()
         agent.learn("CartPole-v1", steps=2_000)
+        gc.collect()
         after = tracemalloc.take_snapshot()
     finally:
         tracemalloc.stop()
@@ -508,3 +511,11 @@ def test_files_and_the_registry_know_it(tmp_path):
     again = rl.load(tmp_path / "dqn.npz")
     assert again.q([[0.1, 0.2, 0.3, 0.4]]).tobytes() == agent.q([[0.1, 0.2, 0.3, 0.4]]).tobytes()
     assert learner_classes()["DQN"].defaults()["hidden"] == [128, 128]
+
+
+def test_the_optimum_stands_beside_what_was_learned():
+    agent = DQN(**SMALL, gamma=0.9).learn("FrozenLake-v1", steps=60, seed=1, evaluate_every=60, regret=True)
+    optimum = rl.solve(rl.MDP.from_env("FrozenLake-v1", gamma=0.9)).value_at_start
+    assert agent.record_.optimal_value == pytest.approx(optimum, rel=1e-9)
+    np.testing.assert_allclose(agent.record_.value_bounds, (0.0, optimum), rtol=1e-6, atol=1e-9)
+    assert agent.learn("FrozenLake-v1", steps=5).record_.optimal_value is None

@@ -35,7 +35,7 @@ def test_the_notes_example():
 
 def test_p_is_below_a_level_exactly_when_the_interval_leaves_out_zero():
     for level in (0.02, 0.0154, 0.0155, 0.01):
-        _, low, high = mean_interval(A - B, confidence=1.0 - level)
+        _, low, high = mean_interval(A - B, confidence=1.0 - level, method="student")
         assert (paired_t(A, B).p_value < level) == (low > 0.0 or high < 0.0)
 
 
