@@ -74,6 +74,7 @@ def tabulate(
     --------
     A card has 1 or 2 points. Stopping at 3 or 4 points wins; drawing more than 4 loses:
 
+    >>> import gymnasium
     >>> import rlsuite as rl
     >>> class Small(gymnasium.Env):
     ...     observation_space = gymnasium.spaces.Discrete(7)

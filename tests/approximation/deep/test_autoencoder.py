@@ -144,9 +144,10 @@ def test_it_is_a_link_of_a_chain(seen):
     assert first.weights_.tobytes() == second.weights_.tobytes()
 
 
-def test_an_agent_has_to_be_given_a_fitted_one():
-    with pytest.raises(errors.NotLearned, match=r"AutoencoderFeatures learns .*; call its fit\(observations\) first"):
-        SemiGradientSarsa(features=AutoencoderFeatures(**QUICK)).learn("MountainCar-v0", steps=1)
+def test_one_that_is_not_fitted_learns_from_the_run():
+    values = rl.agents.values.Linear(AutoencoderFeatures(**QUICK), fit_on=60)
+    agent = rl.Sarsa(values=values, learning_rate=0.01).learn("MountainCar-v0", steps=5, seed=1)
+    assert np.isfinite(agent.weights_).all()
 
 
 WITHOUT_PYTORCH = """
