@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from inspect import Parameter, signature
-from typing import Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast, overload
 
 from rlsuite.core.checks import one_of
 from rlsuite.core.keywords import says_what_to_write
@@ -19,6 +19,11 @@ from rlsuite.models import MDP, POMDP
 from rlsuite.planning.pomdp.solution import BeliefPlan
 from rlsuite.planning.reachability import check_reachable
 from rlsuite.planning.solution import Solution
+
+if TYPE_CHECKING:
+    from gymnasium.envs.registration import EnvSpec
+
+    from rlsuite.core.aliases import Env
 
 Planner: TypeAlias = Callable[..., Solution | BeliefPlan]
 """A method: from a model and its own options to the solution."""
@@ -100,9 +105,24 @@ def solve(
     unreachable: Unreachable = ...,
     **options: object,
 ) -> BeliefPlan: ...
+@overload
+def solve(
+    model: "str | EnvSpec | Env",
+    method: str = ...,
+    *,
+    tol: float = ...,
+    rtol: float | None = ...,
+    gamma: float | None = ...,
+    max_iterations: int | None = ...,
+    horizon: int | None = ...,
+    deadline: float | None = ...,
+    progress: bool | None = ...,
+    unreachable: Unreachable = ...,
+    **options: object,
+) -> Solution | BeliefPlan: ...
 @says_what_to_write
 def solve(
-    model: MDP | POMDP,
+    model: "MDP | POMDP | str | EnvSpec | Env",
     method: str = "auto",
     *,
     tol: float = 1e-6,
@@ -119,8 +139,9 @@ def solve(
 
     Parameters
     ----------
-    model : MDP or POMDP
-        The model.
+    model : MDP, POMDP, str, EnvSpec or gymnasium.Env
+        The model; or an environment that declares its table, with `gamma`. `rlsuite.tabulate` makes a model of one that
+        does not.
     method : str
         Name of a method; `methods` lists those of each kind of model. By default one that suits the model; the
         solution says which.
@@ -162,7 +183,10 @@ def solve(
     ------
     ParameterError
         If the method does not exist, belongs to another kind of model, or does not accept an option that was given; if
-        an option has an impossible value; or if gamma is 1 and the method has no horizon.
+        an option has an impossible value; or if gamma is 1 and the method has no horizon; or if an environment is given
+        without `gamma`.
+    EnvironmentNotFound, UnsuitableEnvironment
+        If there is no such environment, or it declares no table.
     ModelError
         If the rewards are so large that values overflow; or if some state is unreachable, and that is an error.
 
@@ -192,9 +216,11 @@ def solve(
     >>> plan.method, round(plan.lower_bound, 9), round(plan.upper_bound, 9), plan.act([0.5, 0.5])
     ('incremental_pruning', 1.81, 1.81, 0)
     """
-    if method == "auto" and horizon is not None and _kind(model, gamma) is MDP:
+    if not isinstance(model, MDP | POMDP):
+        model = _declared(model, gamma)
+    if method == "auto" and horizon is not None and _kind(model) is MDP:
         method = "backward_induction"
-    function = _method(model, method, gamma)
+    function = _method(model, method)
     named = {
         "tol": tol,
         "rtol": rtol,
@@ -213,19 +239,27 @@ def solve(
     return function(model, **given)
 
 
-def _kind(model: object, gamma: float | None = None) -> type:
+def _declared(given: object, gamma: float | None) -> MDP | POMDP:
+    """The model of an environment."""
+    import gymnasium
+    from gymnasium.envs.registration import EnvSpec
+
+    from rlsuite.environments.tabulated_model import declared_model
+
+    if not isinstance(given, str | gymnasium.Env | EnvSpec):
+        raise ParameterError(f"{given!r} is neither an MDP nor a POMDP, nor an environment")
+    return declared_model(cast("str | EnvSpec | Env", given), gamma)
+
+
+def _kind(model: object) -> type:
     for kind in PACKAGES:
         if isinstance(model, kind) or model is kind:
             return kind
-    given = f"{repr(model) if isinstance(model, str) else 'env'}, gamma={0.99 if gamma is None else gamma}"
-    raise ParameterError(
-        f"{model!r} is neither an MDP nor a POMDP; build one first: solve(MDP.from_env({given})), or "
-        f"solve(tabulate({given})) if the environment has no table"
-    )
+    raise ParameterError(f"{model!r} is neither an MDP nor a POMDP")
 
 
-def _method(model: MDP | POMDP, name: str, gamma: float | None) -> Planner:
-    kind = _kind(model, gamma)
+def _method(model: MDP | POMDP, name: str) -> Planner:
+    kind = _kind(model)
     modules = _modules_of(kind)
     function = _function_of(modules[name]) if name in modules else None
     if function is not None:

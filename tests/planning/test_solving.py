@@ -1,11 +1,12 @@
 import inspect
 import re
 
+import gymnasium
 import numpy as np
 import pytest
 
 from rlsuite import planning
-from rlsuite.errors import ConvergenceWarning, ParameterError
+from rlsuite.errors import ConvergenceWarning, ParameterError, RlsuiteError
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning import BeliefPlan, FiniteHorizonSolution, Solution, methods, solve
 
@@ -95,19 +96,25 @@ def test_a_horizon_needs_no_method(grid_goal):
     np.testing.assert_array_equal(solution.value, solve(grid_goal(), "backward_induction", horizon=2).value)
 
 
+def test_an_environment_that_declares_its_table_is_a_model():
+    by_name = solve("FrozenLake-v1", gamma=0.9)
+    env = gymnasium.make("FrozenLake-v1")
+    np.testing.assert_array_equal(by_name.value, solve(MDP.from_env(env, gamma=0.9)).value)
+    np.testing.assert_allclose(by_name.value, solve(env, "value_iteration", gamma=0.9, tol=1e-9).value, atol=1e-6)
+    assert solve("rlsuite_envs:rlsuite/Tiger-v0", gamma=0.75).lower_bound == pytest.approx(1220 / 631, abs=1e-6)
+
+
 @pytest.mark.parametrize(
-    ("model", "gamma", "call"),
+    ("model", "gamma", "message"),
     [
-        ("FrozenLake-v1", None, "MDP.from_env('FrozenLake-v1', gamma=0.99)"),
-        ("FrozenLake-v1", 0.9, "MDP.from_env('FrozenLake-v1', gamma=0.9)"),
-        (3, None, "MDP.from_env(env, gamma=0.99)"),
+        ("FrozenLake-v1", None, "discounted: write solve('FrozenLake-v1', gamma=0.99)"),
+        (gymnasium.make("FrozenLake-v1"), None, "discounted: write solve(env, gamma=0.99)"),
+        (3, None, "3 is neither an MDP nor a POMDP, nor an environment"),
+        ("CartPole-v1", 0.9, "Ask for one: rl.tabulate(env, gamma=...)"),
     ],
 )
-def test_what_is_no_model_is_answered_with_the_way_to_one(model, gamma, call):
-    with pytest.raises(
-        ParameterError,
-        match=re.escape(f"{model!r} is neither an MDP nor a POMDP; build one first: solve({call})"),
-    ):
+def test_what_is_no_model_is_answered_with_the_way_to_one(model, gamma, message):
+    with pytest.raises(RlsuiteError, match=re.escape(message)):
         solve(model, gamma=gamma)
 
 
@@ -144,7 +151,7 @@ def test_pomdp_is_told_which_methods_there_are(tiger):
         solve(tiger(0.9), "sarsop", gapp=1)
 
 
-@pytest.mark.parametrize("model", ["FrozenLake-v1", None, np.eye(2)])
+@pytest.mark.parametrize("model", [None, np.eye(2)])
 def test_what_is_no_model_is_refused(model):
-    with pytest.raises(ParameterError, match=r"neither an MDP nor a POMDP.*MDP\.from_env"):
+    with pytest.raises(ParameterError, match="neither an MDP nor a POMDP, nor an environment"):
         solve(model)
