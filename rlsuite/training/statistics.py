@@ -73,7 +73,7 @@ def mean_interval(
     \                                      Student   94.9 %   95.1 %   94.8 %
     exponential below the optimum          BCa       92.1 %   93.8 %   94.7 %
     \                                      Student   89.9 %   92.5 %   94.3 %
-    one seed in ten fails (-100, not -14)  BCa       65.5 %   94.3 %   95.7 %
+    normal, 86 less for one seed in ten    BCa       65.5 %   94.3 %   95.7 %
     \                                      Student   65.8 %   92.0 %   93.2 %
     =====================================  ========  =======  =======  =======
 

@@ -101,7 +101,7 @@ def test_intervals_cover_as_the_docstring_says():
     kinds = [
         (0.0, generator.normal),
         (-1.0, lambda size: -generator.exponential(size=size)),
-        (-22.6, lambda size: -14.0 - 86.0 * (generator.random(size) < 0.1)),
+        (-22.6, lambda size: generator.normal(-14.0, 1.0, size) - 86.0 * (generator.random(size) < 0.1)),
     ]
     assert len(stated) == 2 * len(kinds)
     for (name, *shares), (mean, draw) in zip(stated, [kind for kind in kinds for _ in range(2)], strict=True):
