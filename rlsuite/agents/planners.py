@@ -29,7 +29,7 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.npz import Npz
 from rlsuite.environments.facts import action_space_of, facts_of
 from rlsuite.environments.finding import find_env
-from rlsuite.environments.forms import Wish, form_of
+from rlsuite.environments.forms.table import trusted_model
 from rlsuite.models import MDP
 from rlsuite.planning import Solution, methods
 from rlsuite.training.budget import Budget
@@ -39,10 +39,10 @@ from rlsuite.training.results import Record
 
 FORMAT: Final = "rlsuite planner 1"
 LIMITS: Final = ("max_iterations", "deadline", "progress", "tol", "rtol")
-"""Options of methods that are no parameters of a `Planner`: how long it works is said to `learn`."""
+"""Options of methods that are not parameters of a `Planner`: `learn` sets how many iterations it makes."""
 
 UNNAMED: Final = ("auto", "reference")
-"""Methods that are no algorithms of their own."""
+"""Names of `rlsuite.solve` that stand for other methods."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -109,7 +109,10 @@ class Planner(Learner):
         progress: bool = False,
         optima: Optima | None = None,
     ) -> Self:
-        """Plan on the model of an environment, and return self. Nothing is random, and no step is taken.
+        """Plan on the model of an environment, and return self. Nothing is random.
+
+        Before it plans on a table of a class that rlsuite does not know, it compares the table with `step`: on a copy,
+        in a process of its own.
 
         Parameters
         ----------
@@ -135,7 +138,8 @@ class Planner(Learner):
         ParameterError
             If an argument is outside its allowed values, or does not suit the method.
         EnvironmentNotFound, UnsuitableEnvironment
-            If there is no such environment, or it has no table, or its states are hidden.
+            If there is no such environment, it has no table or one that its `step` does not follow, or its states are
+            hidden.
         """
         budget = Budget.of(steps, episodes, evaluate_every, record_every)
         made = find_env(env)
@@ -143,7 +147,13 @@ class Planner(Learner):
             self._done = 0
         self.seed_ = 0 if seed is None else whole_number("seed", seed, 0)
         facts = facts_of(made)
-        model = form_of(facts, Wish(self.gamma, "stepwise", masked=facts.masks_are_law)).model
+        try:  # it takes no step that would show that a table is wrong, so the table is tried first
+            model = trusted_model(facts, self.gamma) if facts.has_table else None
+        except errors.UntrustedTable as error:
+            raise errors.UntrustedTable(
+                f"{type(self).__name__} plans on a table that can be trusted, and {error}. "
+                "rlsuite.solve(rlsuite.tabulate(env, gamma=...)) plans on what step does"
+            ) from error
         if not isinstance(model, MDP):
             why = "its states are hidden" if model is not None else "it has no transition table"
             raise errors.UnsuitableEnvironment(

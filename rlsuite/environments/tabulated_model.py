@@ -120,44 +120,6 @@ def tabulate(
             made.close()
 
 
-def declared_model(env: "str | EnvSpec | Env", gamma: float | None) -> MDP | POMDP:
-    """Make the model of the table that an environment declares; its `step` is not asked for one.
-
-    Parameters
-    ----------
-    env : str, EnvSpec or gymnasium.Env
-        As for `tabulate`.
-    gamma : float or None
-        Discount factor; None for that of the environment's own attribute `model`.
-
-    Raises
-    ------
-    UnsuitableEnvironment
-        If it declares no table.
-    EnvironmentNotFound, ParameterError
-        If there is no such environment, or `gamma` is None where there is no such attribute.
-
-    Examples
-    --------
-    >>> declared_model("FrozenLake-v1", 0.9)
-    MDP(n_states=16, n_actions=4, n_transitions=152, gamma=0.9, kind='stochastic')
-    """
-    made = find_env(env)
-    try:
-        own = getattr(made.unwrapped, "model", None)
-        kind = POMDP if isinstance(own, POMDP) else MDP
-        if gamma is None:
-            if not isinstance(own, MDP | POMDP):
-                name = facts_of(made).name
-                call = f"solve({env!r}, gamma=0.99)" if isinstance(env, str) else "solve(env, gamma=0.99)"
-                raise errors.ParameterError(f"{name} does not say how its rewards are discounted: write {call}")
-            gamma = own.gamma
-        return kind.from_env(made, gamma=gamma)
-    finally:
-        if made is not env:
-            made.close()
-
-
 def _of_table(facts: EnvironmentFacts, gamma: float) -> MDP | POMDP:
     """Return the model of an environment's table, if its `step` agrees with it."""
     origin = f"the table of {facts.name}, with which its step agreed in a replay"

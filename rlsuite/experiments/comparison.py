@@ -196,7 +196,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         ends = f"{row.arriving} of {row.seeds} reach an end"
     if row.difference is not None:
         around = brackets(row.difference_low, row.difference_high)
-        difference = f"{row.difference:+.4g} {around} against {row.versus}".replace("  ", " ")
+        difference = f"{row.difference:+.4g} {around} against the best".replace("  ", " ")
     return row.agent, f"{row.mean:.4g}", interval, optimum, share, undiscounted, ends, difference
 
 

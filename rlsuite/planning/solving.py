@@ -186,7 +186,7 @@ def solve(
         an option has an impossible value; or if gamma is 1 and the method has no horizon; or if an environment is given
         without `gamma`.
     EnvironmentNotFound, UnsuitableEnvironment
-        If there is no such environment, or it declares no table.
+        If there is no such environment, it declares no table, or a wrapper could change what the table says.
     ModelError
         If the rewards are so large that values overflow; or if some state is unreachable, and that is an error.
 
@@ -240,15 +240,23 @@ def solve(
 
 
 def _declared(given: object, gamma: float | None) -> MDP | POMDP:
-    """The model of an environment."""
+    """The model that an environment declares."""
     import gymnasium
     from gymnasium.envs.registration import EnvSpec
 
-    from rlsuite.environments.tabulated_model import declared_model
+    from rlsuite.environments.facts import facts_of
+    from rlsuite.environments.forms.table import declared_model
+    from rlsuite.models.gymnasium_table import opened
 
     if not isinstance(given, str | gymnasium.Env | EnvSpec):
         raise ParameterError(f"{given!r} is neither an MDP nor a POMDP, nor an environment")
-    return declared_model(cast("str | EnvSpec | Env", given), gamma)
+    with opened(cast("str | EnvSpec | Env", given), {}) as env:
+        facts = facts_of(env)
+        own = facts.model.gamma if isinstance(facts.model, MDP | POMDP) else None
+        if gamma is None and own is None:
+            call = f"solve({given!r}, gamma=0.99)" if isinstance(given, str) else "solve(env, gamma=0.99)"
+            raise ParameterError(f"{facts.name} does not say how its rewards are discounted: write {call}")
+        return declared_model(facts, cast(float, own if gamma is None else gamma))
 
 
 def _kind(model: object) -> type:

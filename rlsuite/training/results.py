@@ -118,9 +118,9 @@ class Record:
 
 
 def mean_bounds(records: Sequence[Record], name: Literal["value_bounds", "return_bounds"]) -> Bounds:
-    """Bounds of the mean over the seeds, whose problems may differ."""
-    low, high = np.mean([getattr(record, name) for record in records], axis=0).tolist()
-    return Bounds(low, high)
+    """Bounds of the expected value over seeds; unknown if each seed draws a problem, and with it bounds, of its own."""
+    of_seeds: set[Bounds] = {getattr(record, name) for record in records}
+    return of_seeds.pop() if len(of_seeds) == 1 else UNKNOWN
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,5 +1,6 @@
 import pickle
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -7,7 +8,7 @@ import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.agents.planners import Planner
 from rlsuite.core.described import describe
-from rlsuite.errors import NotLearned, ParameterError, UnsuitableEnvironment
+from rlsuite.errors import NotLearned, ParameterError, UnsuitableEnvironment, UntrustedTable
 from rlsuite.experiments import Experiment
 from rlsuite.registry import build_agent, learner_classes
 
@@ -17,6 +18,31 @@ METHODS = sorted(name for name, kind in learner_classes().items() if issubclass(
 
 def made(name, **options):
     return build_agent({"name": name, "gamma": 0.9 if name != "StochasticShortestPath" else 1.0, **options})
+
+
+def test_a_table_that_step_does_not_follow_is_refused():
+    """Its table says that action 1 wins, and its step lets action 0 win."""
+
+    class Liar(gymnasium.Env):
+        observation_space = gymnasium.spaces.Discrete(2)
+        action_space = gymnasium.spaces.Discrete(2)
+        initial_state_distrib = np.array([0.5, 0.5])
+
+        def __init__(self):
+            self.P = {s: {a: [(1.0, 1 - s, float(a), True)] for a in range(2)} for s in range(2)}
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            self.s = int(self.np_random.random() >= 0.5)
+            return self.s, {}
+
+        def step(self, action):
+            self.np_random.random()
+            self.s = 1 - self.s
+            return self.s, 1.0 - action, True, False, {}
+
+    with pytest.raises(UntrustedTable, match=r"ValueIteration plans on a table .* rlsuite\.solve\(rlsuite\.tabulate\("):
+        made("ValueIteration").learn(Liar(), steps=20)
 
 
 def test_methods_are_found_and_no_agent_loses_its_name():

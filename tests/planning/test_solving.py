@@ -111,6 +111,7 @@ def test_an_environment_that_declares_its_table_is_a_model():
         (gymnasium.make("FrozenLake-v1"), None, "discounted: write solve(env, gamma=0.99)"),
         (3, None, "3 is neither an MDP nor a POMDP, nor an environment"),
         ("CartPole-v1", 0.9, "Ask for one: rl.tabulate(env, gamma=...)"),
+        (gymnasium.wrappers.TransformReward(gymnasium.make("FrozenLake-v1"), lambda r: 2 * r), 0.9, "TransformReward"),
     ],
 )
 def test_what_is_no_model_is_answered_with_the_way_to_one(model, gamma, message):
