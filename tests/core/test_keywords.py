@@ -75,6 +75,7 @@ class Learner(DQN):
 
 
 def test_an_agent_of_ones_own_may_still_take_the_former_names():
+    pytest.importorskip("torch")
     with pytest.raises(ValueError, match="every 30 steps"):
         rl.train(Learner(), "FrozenLake-v1", steps=100, seeds=2, record_every=30)
     assert as_taken_by(Learner.learn, {"steps": 1, "record_every": 3}) == {"steps": 1, "checkpoint_every": 3}
