@@ -160,8 +160,7 @@ def warn_of_numbers(features: object, env: Env) -> None:
         return
     warnings.warn(
         f"{name_of(env)} shows the number of a state, and {type(first).__name__} takes states with near numbers for "
-        'similar; make the environment with observe="cell" (on the command line --env observe=cell), which shows where '
-        "the state is",
+        'similar; make the environment with observe="cell", which shows where the state is',
         errors.StateNumberWarning,
         stacklevel=errors.level_of_the_caller(),
     )

@@ -93,6 +93,14 @@ def add_env_flags(parser: argparse.ArgumentParser, metavar: str = "ENV", also: s
     parser.add_argument(
         "--env", action="append", default=[], metavar="KEY=VALUE", help="keyword of the environment, such as slip=0.2"
     )
+    parser.add_argument(
+        "--observe",
+        action="append",
+        dest="env",
+        type=lambda word: f"observe={word}",
+        metavar="WHAT",
+        help="what is shown of the state: cell (row and column), belief, belief-grid, belief-grid:20 (twentieths)",
+    )
 
 
 def add_time_limit_flag(parser: argparse.ArgumentParser) -> None:

@@ -31,17 +31,21 @@ class EnvironmentEntry(SaysWhatToWrite):
         Keywords of its constructor: numbers, strings, booleans, and lists and tables of them.
     max_episode_steps : int, optional
         Steps after which an episode is truncated; by default, the limit that the id is registered with.
+    observe : str
+        What it shows of its state: short for the keyword ``observe`` among `parameters`.
     """
 
     id: str
     label: str = ""
     parameters: Table = field(default_factory=lambda: {})
     max_episode_steps: int | None = None
+    observe: str = ""
 
     def __post_init__(self) -> None:
         if self.max_episode_steps is not None:
             limit = whole_amount("max_episode_steps", self.max_episode_steps)
             object.__setattr__(self, "max_episode_steps", limit)
+        object.__setattr__(self, "parameters", _with_observe("parameters", self.parameters, self.observe))
         _set_label(self, self.id)
 
     @property
@@ -64,14 +68,18 @@ class AgentEntry(SaysWhatToWrite):
         Keywords of the environment's constructor for this agent alone: how much the agent observes, for instance.
     source : str
         ``file.py:Class`` or ``module:Class`` of an agent that is not part of rlsuite.
+    observe : str
+        What the environment shows this agent of its state: short for the keyword ``observe`` in `environment`.
     """
 
     agent: Agent
     label: str = ""
     environment: Table = field(default_factory=lambda: {})
     source: str = ""
+    observe: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "environment", _with_observe("environment", self.environment, self.observe))
         _set_label(self, type(self.agent).__name__)
 
 
@@ -144,6 +152,13 @@ class Settings(SaysWhatToWrite):
     def folder(self) -> Path:
         """The folder that file names are relative to."""
         return Path() if self.file is None else self.file.parent
+
+
+def _with_observe(name: str, keywords: Table, observe: str) -> Table:
+    """Keywords of an environment, with `observe` among them if that was given."""
+    if keywords.get("observe", observe) != observe and observe:
+        raise ParameterError(f"observe={observe!r}, but {name} has observe={keywords['observe']!r}: give one of them")
+    return {**keywords, "observe": observe} if observe else keywords
 
 
 def _set_label(entry: EnvironmentEntry | AgentEntry, default: str) -> None:

@@ -10,6 +10,7 @@
     id = "CliffWalking-v1"            # or module:Id, or file.py:Class relative to this file
     max_episode_steps = 500           # optional: truncate every episode after this many steps
     label = "slippery cliff"          # optional
+    observe = "cell"                  # optional: what is shown of the state
     parameters = { is_slippery = true }
 
     [[agents]]
@@ -17,7 +18,7 @@
     label = "Q-learning"              # optional
     learning_rate = { name = "Inverse", start = 1.0, per = "visits" }
     exploration = { name = "EpsilonGreedy", epsilon = 0.1 }
-    environment = {}                  # optional: keywords of the environment for this agent alone
+    environment = {}                  # optional: keywords of the environment for this agent alone; observe, too
 """
 
 import tomllib
@@ -234,13 +235,15 @@ def _environment(table: Table, where: str) -> EnvironmentEntry:
         label=_text(table, "label", f"{where}.", ""),
         parameters=_inner_table(table, "parameters", f"{where}."),
         max_episode_steps=None if limit is None else whole_amount(f"{where}.max_episode_steps", limit),
+        observe=_text(table, "observe", f"{where}.", ""),
     )
 
 
 def _agent(table: Table, where: str, folder: Path) -> AgentEntry:
     label = _text(table, "label", f"{where}.", "")
     environment = _inner_table(table, "environment", f"{where}.")
-    parameters = {key: value for key, value in table.items() if key not in ("label", "environment")}
+    observe = _text(table, "observe", f"{where}.", "")
+    parameters = {key: value for key, value in table.items() if key not in ("label", "environment", "observe")}
     agent = agent_from_table(parameters, where, folder)
     source = table["name"] if ":" in table["name"] or table["name"].endswith(".py") else ""
-    return AgentEntry(agent, label, environment, source)
+    return AgentEntry(agent, label, environment, source, observe)

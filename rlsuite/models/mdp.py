@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, NamedTuple, Self, get_args, overload
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from rlsuite.models.transformations import close, fill_illegal, refuse_illegal
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from rlsuite.core.aliases import Env
     from rlsuite.environments.tabular_env import TabularEnv
     from rlsuite.rendering import Drawing
 
@@ -249,12 +250,39 @@ class MDP(Constructors):
 
     # ------------------------------------------------------------------------------------------- conversions
 
+    @overload
+    def to_env(
+        self, *, drawing: Drawing | None = None, render_mode: str | None = None, observe: None = None
+    ) -> TabularEnv: ...
+
+    @overload
+    def to_env(self, *, drawing: Drawing | None = None, render_mode: str | None = None, observe: str) -> Env: ...
+
     @says_what_to_write
-    def to_env(self, *, drawing: Drawing | None = None, render_mode: str | None = None) -> TabularEnv:
-        """Return an environment whose dynamics are this model; `TabularEnv` explains the keywords."""
+    def to_env(
+        self, *, drawing: Drawing | None = None, render_mode: str | None = None, observe: str | None = None
+    ) -> TabularEnv | Env:
+        """Return an environment whose dynamics are this model.
+
+        Parameters
+        ----------
+        drawing, render_mode
+            As for `TabularEnv`.
+        observe : str, optional
+            What it shows of its state, in a wrapper: one of the words of `rlsuite.environments.observing`.
+
+        Raises
+        ------
+        ParameterError
+            If an argument is outside its allowed values.
+        UnsuitableEnvironment
+            If it cannot show what is asked for.
+        """
+        from rlsuite.environments.observing import observing
         from rlsuite.environments.tabular_env import TabularEnv
 
-        return TabularEnv(self, drawing=drawing, render_mode=render_mode)
+        env = TabularEnv(self, drawing=drawing, render_mode=render_mode)
+        return env if observe is None else observing(env, observe)
 
     def without_termination(self) -> Self:
         """Return a model with the same values in which no transition terminates.

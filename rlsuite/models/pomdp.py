@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from rlsuite.models.pomdp_constructors import PomdpConstructors
 from rlsuite.models.pomdp_fields import PomdpFields
 
 if TYPE_CHECKING:
+    from rlsuite.core.aliases import Env
     from rlsuite.environments.tabular_env import TabularEnv
     from rlsuite.rendering import Drawing
 
@@ -184,12 +185,39 @@ class POMDP(PomdpConstructors, Beliefs):
         """
         return with_name(windowed(self, k), self.name and f"{self.name}, windows of {k}")
 
+    @overload
+    def to_env(
+        self, *, drawing: Drawing | None = None, render_mode: str | None = None, observe: None = None
+    ) -> TabularEnv: ...
+
+    @overload
+    def to_env(self, *, drawing: Drawing | None = None, render_mode: str | None = None, observe: str) -> Env: ...
+
     @says_what_to_write
-    def to_env(self, *, drawing: Drawing | None = None, render_mode: str | None = None) -> TabularEnv:
-        """Return an environment whose dynamics are this model; `TabularEnv` explains the keywords."""
+    def to_env(
+        self, *, drawing: Drawing | None = None, render_mode: str | None = None, observe: str | None = None
+    ) -> TabularEnv | Env:
+        """Return an environment whose dynamics are this model.
+
+        Parameters
+        ----------
+        drawing, render_mode
+            As for `TabularEnv`.
+        observe : str, optional
+            What it shows of its state, in a wrapper: one of the words of `rlsuite.environments.observing`.
+
+        Raises
+        ------
+        ParameterError
+            If an argument is outside its allowed values.
+        UnsuitableEnvironment
+            If it cannot show what is asked for.
+        """
+        from rlsuite.environments.observing import observing
         from rlsuite.environments.tabular_env import TabularEnv
 
-        return TabularEnv(self, drawing=drawing, render_mode=render_mode)
+        env = TabularEnv(self, drawing=drawing, render_mode=render_mode)
+        return env if observe is None else observing(env, observe)
 
     def __repr__(self) -> str:
         return (

@@ -36,7 +36,7 @@ def in_python(words, code):
         module, _, name = word.partition(":")
         if module.startswith("sklearn"):
             known[name] = getattr(importlib.import_module(module), name)
-    observe = {"observe": "cell"} if "observe=cell" in words else {}
+    observe = {"observe": "cell"} if "--observe" in words else {}
     env = rl.find_env("rlsuite/GridGoal-v0", **observe)
     results = rl.train(eval(code, known), env, steps=300, seeds=3, evaluate_every=300)
     return np.array([record.evaluation[-1] for record in results.records])

@@ -7,13 +7,12 @@ import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.cli import main
 from rlsuite.environments.finding import find_env
-from rlsuite.environments.observing import observing
 from rlsuite.environments.wrappers import VectorObservation
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
 from rlsuite.features import RadialBasis
 
 COMMAND = (
-    "train q-learning rlsuite/ObstacleGrid-v0 --env observe=cell --features radial-basis --features.centres 8 "
+    "train q-learning rlsuite/ObstacleGrid-v0 --observe cell --features radial-basis --features.centres 8 "
     "--gamma 0.9 --epsilon 0.3 --steps 60000"
 )
 
@@ -31,7 +30,7 @@ def test_labels_that_are_tuples_of_numbers_are_coordinates():
         return [(1.0, (min(place[0] + action, 2), -place[1]), 1.0, place[0] > 1)]
 
     model = rl.MDP.from_function(ahead, start=(0, 1.5), actions=2, gamma=0.9)
-    env = observing(model.to_env(), "cell")
+    env = model.to_env(observe="cell")
     assert env.reset(seed=1)[0].tolist() == [0.0, 1.5]
     assert env.step(1)[0].tolist() == [1.0, -1.5]
     for id_, what in (("rlsuite/Chain-v0", "state 0 is labelled '1'"), ("rlsuite/TwoStates-v0", "labelled 'w'")):

@@ -47,6 +47,19 @@ def test_schedules_and_explorations_are_tables(toml):
     assert repr(entry.agent) == repr(wanted)
 
 
+def test_observe_is_short_for_a_keyword_of_the_environment(toml):
+    lake, learner = '[[environments]]\nid = "FrozenLake-v1"\n', '[[agents]]\nname = "Sarsa"\n'
+    for short, full in (
+        (f'{lake}observe = "cell"\n{learner}', f'{lake}parameters = {{ observe = "cell" }}\n{learner}'),
+        (f'{lake}{learner}observe = "cell"\n', f'{lake}{learner}environment = {{ observe = "cell" }}\n'),
+    ):
+        experiment, same = (Experiment.read(toml(HEAD + text)) for text in (short, full))
+        assert experiment.plain() == same.plain()
+        assert [cell.keywords for cell in experiment.cells()] == [{"observe": "cell"}] * 2
+    with pytest.raises(ParameterError, match="observe='cell', but parameters has observe='belief': give one of them"):
+        EnvironmentEntry("rlsuite/Tiger-v0", parameters={"observe": "belief"}, observe="cell")
+
+
 def test_plain_form_and_back(toml):
     experiment = Experiment.read(toml())
     plain = json.loads(json.dumps(experiment.plain()))
@@ -66,7 +79,7 @@ BAD = {
     "unknown key of an environment": (
         HEAD + LAKE + "parametres = {}\n" + LEARNER,
         "environments[0].parametres: unknown key 'parametres'; did you mean 'parameters'? "
-        "(choices: id, label, max_episode_steps, parameters)",
+        "(choices: id, label, max_episode_steps, observe, parameters)",
     ),
     "unknown parameter": (
         HEAD + LAKE + LEARNER + LEARNER + 'label = "b"\ngama = 0.9\n',
