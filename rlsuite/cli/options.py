@@ -40,8 +40,9 @@ class TakesFlags(Protocol):
 
 SCHEDULE_HELP = "a number, or a schedule such as linear:1.0:0.1:5000, exponential:1.0:0.999, inverse:1.0:visits"
 EXPLORATION_FLAGS = ("epsilon", "temperature", "base", "c", "beta")
-ESTIMATOR_FLAGS = ("features", "regressor", "classifier")
-AGENT_FLAGS = ("gamma", "learning_rate", *EXPLORATION_FLAGS, *ESTIMATOR_FLAGS, "fit_on", "agent")
+CLASS_FLAGS = ("values", "features", "regressor", "classifier")
+"""Flags that name a class; ``--values.KEY`` is a parameter of it."""
+AGENT_FLAGS = ("gamma", "learning_rate", *EXPLORATION_FLAGS, *CLASS_FLAGS, "fit_on", "agent")
 
 DEFAULT_GAMMA = 0.99
 """Discount of environments that do not have one."""
@@ -57,6 +58,14 @@ def add_agent_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--base", metavar="VALUE", help="explore by softmax with base**Q")
     group.add_argument("--c", metavar="VALUE", help="explore by upper confidence bounds of this weight")
     group.add_argument("--beta", metavar="VALUE", help="explore by a bonus for actions rarely taken")
+    group.add_argument(
+        "--values",
+        action="append",
+        default=[],
+        metavar="KIND",
+        help="what values are learned in: table, linear, module:Class, file.py:Class. --values.KEY VALUE, after it, is "
+        "a parameter of it: --values.initial 1, --values.features tile-coding",
+    )
     group.add_argument(
         "--features",
         action="append",
@@ -273,7 +282,7 @@ def schedule(flag: str, text: str) -> Any:
 
 
 def with_parameters_joined(words: Sequence[str]) -> list[str]:
-    """The words of a command line, where a parameter of an estimator follows it as the same flag with ``.KEY=VALUE``.
+    """The words of a command line, where a parameter of a class follows it as the same flag with ``.KEY=VALUE``.
 
     >>> with_parameters_joined(["--features", "clusters", "--features.n_clusters", "16"])
     ['--features', 'clusters', '--features', '.n_clusters=16']
@@ -282,7 +291,7 @@ def with_parameters_joined(words: Sequence[str]) -> list[str]:
     left = iter(words)
     for word in left:
         flag, dot, key = word.removeprefix("--").partition(".")
-        if not word.startswith("--") or flag not in ESTIMATOR_FLAGS or not dot:
+        if not word.startswith("--") or flag not in CLASS_FLAGS or not dot:
             joined.append(word)
             continue
         key, equals, value = key.partition("=")
@@ -292,14 +301,14 @@ def with_parameters_joined(words: Sequence[str]) -> list[str]:
     return joined
 
 
-def estimator(flag: str, texts: Sequence[str]) -> Any:
-    """An estimator in plain form, or a list of them, which are applied one after the other.
+def named(flag: str, texts: Sequence[str]) -> Any:
+    """An object of a class in plain form, or a list of estimators, which are applied one after the other.
 
-    >>> estimator("--features", ["tile-coding:n_tilings=4:bins=[8,4]"])
+    >>> named("--features", ["tile-coding:n_tilings=4:bins=[8,4]"])
     {'name': 'tile-coding', 'n_tilings': 4, 'bins': [8, 4]}
-    >>> estimator("--regressor", ["sklearn.tree:DecisionTreeRegressor", ".max_depth=5"])
+    >>> named("--regressor", ["sklearn.tree:DecisionTreeRegressor", ".max_depth=5"])
     {'name': 'sklearn.tree:DecisionTreeRegressor', 'max_depth': 5}
-    >>> estimator("--features", ["scaling", "clusters", ".n_clusters=16"])
+    >>> named("--features", ["scaling", "clusters", ".n_clusters=16"])
     [{'name': 'scaling'}, {'name': 'clusters', 'n_clusters': 16}]
     """
     found: list[Keywords] = []
@@ -319,6 +328,8 @@ def estimator(flag: str, texts: Sequence[str]) -> Any:
                 table[name] = {"name": table.get(name)}
             table = table[name]
         table[key] = literal(value)
+    if len(found) > 1 and flag == "--values":
+        raise ParameterError(f"--values is given {len(found)} times, but an agent learns its values in one of them")
     return found[0] if len(found) == 1 else found
 
 
@@ -347,10 +358,13 @@ def agent_of(chosen: argparse.Namespace) -> "Agent":
         plain["gamma"] = literal(chosen.gamma)
     if chosen.learning_rate is not None:
         plain["learning_rate"] = schedule("--learning-rate", chosen.learning_rate)
-    plain |= {
-        flag: estimator(f"--{flag}", getattr(chosen, flag)) for flag in ESTIMATOR_FLAGS if getattr(chosen, flag) != []
-    }
+    plain |= {flag: named(f"--{flag}", getattr(chosen, flag)) for flag in CLASS_FLAGS if getattr(chosen, flag) != []}
     fields = {field.name for field in dataclasses.fields(kind)}
+    if "values" in plain and ("features" in plain or chosen.fit_on is not None):
+        raise ParameterError(
+            "--values has its own features: write --values linear --values.features MAP --values.fit_on N, or leave "
+            "--values out"
+        )
     if "features" in plain:
         own_features = {"features": plain["features"], **({} if chosen.fit_on is None else {"fit_on": chosen.fit_on})}
         if "policy" in fields - {"features"}:  # what is searched for has features

@@ -17,6 +17,9 @@ from rlsuite.core.keywords import SaysWhatToWrite
 from rlsuite.core.named_estimators import ESTIMATORS, Find, UnknownClass, imported_class, is_name
 from rlsuite.synonyms import plain as without_spelling
 
+NAMED = (*ESTIMATORS, "values", "exploration")
+"""Parameters of agents where the name of a class alone stands for one made without parameters."""
+
 Kind = TypeVar("Kind")
 
 Plain: TypeAlias = Annotated[dict[str, Any], "plain data"]
@@ -149,9 +152,9 @@ def build_part(key: str, plain: object, find: Find = imported_class, *, chains: 
     key : str
         The parameter.
     plain : object
-        A table with a name, the name of an estimator, a list of these, or the value itself.
+        A table with a name, the name alone, a list of these, or the value itself.
     find : callable
-        As for `build`.
+        As for `build`; also of the user's own classes of other kinds.
     chains : bool
         Whether a list of estimators stands for one that applies them one after the other.
 
@@ -165,16 +168,18 @@ def build_part(key: str, plain: object, find: Find = imported_class, *, chains: 
         return (
             _chain(key, parts) if chains and key in ESTIMATORS and any(hasattr(one, "fit") for one in parts) else parts
         )
-    if key in ESTIMATORS and isinstance(plain, str):
+    if key in NAMED and isinstance(plain, str):
         plain = {"name": plain}
     if not isinstance(plain, Mapping):
         return plain
     table = cast("Mapping[str, Any]", plain)
-    name = table.get("name")
-    if key not in ESTIMATORS or (key in _families() and not is_name(str(name))):
-        return build(*choices(key), table, find)
+    name = str(table.get("name"))
+    what, classes = choices(key)
+    if not is_name(name) and (key not in ESTIMATORS or key == what):
+        return build(what, classes, table, find)
+    given = {one: table[one] for one in table if one != "name"}
     try:
-        return _estimator(key, str(name), {one: table[one] for one in table if one != "name"}, find)
+        return (_estimator if key in ESTIMATORS else _own)(key, name, given, find)
     except UnknownClass:
         raise
     except errors.RlsuiteError as error:
@@ -191,6 +196,16 @@ def _estimator(key: str, name: str, given: Mapping[str, Any], find: Find) -> Any
     if family is not None and issubclass(kind, family) and dataclasses.is_dataclass(kind):
         return _made(kind, name, given, find)
     return named_estimators.made(kind, name, given, find)
+
+
+def _own(key: str, name: str, given: Mapping[str, Any], find: Find) -> Any:
+    """An object of a class of the user's that is no estimator."""
+    kind, (what, classes) = find(name), choices(key)
+    if kind not in classes.values():
+        raise errors.ParameterError(
+            f"{name} does not derive from {_families()[what].__name__}, as {', '.join(sorted(classes))} do"
+        )
+    return _made(kind, name, given, find)
 
 
 def _chain(key: str, parts: list[Any]) -> Any:

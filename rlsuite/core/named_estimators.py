@@ -88,14 +88,19 @@ def _class_in(module: ModuleType, place: str, name: str) -> type:
     if inspect.isclass(found):
         return found
     names = {key: getattr(module, key) for key in dir(module)}
-    able = [key for key, one in names.items() if inspect.isclass(one) and hasattr(one, "fit") and key[:1] != "_"]
+    able = [key for key, one in names.items() if key[:1] != "_" and inspect.isclass(one) and _offered(one, module)]
     if not name:
-        raise errors.ParameterError(f"{place} names no class: write '{place}:Class' (estimators there: {_some(able)})")
+        raise errors.ParameterError(f"{place} names no class: write '{place}:Class' (classes there: {_some(able)})")
     if found is not None:
         raise errors.ParameterError(f"{place}:{name} is not a class, but a {type(found).__name__}")
     near = nearest(name, able)
-    hint = f"; did you mean '{place}:{near[0]}'?" if near else f" (estimators there: {_some(able)})"
+    hint = f"; did you mean '{place}:{near[0]}'?" if near else f" (classes there: {_some(able)})"
     raise errors.ParameterError(f"{place} has no class {name!r}{hint}")
+
+
+def _offered(kind: type, module: ModuleType) -> bool:
+    """Whether a class of a module is an estimator, or defined there."""
+    return hasattr(kind, "fit") or kind.__module__ == module.__name__
 
 
 def no_place(name: str) -> str:

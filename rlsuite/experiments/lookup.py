@@ -10,7 +10,7 @@ from typing import Any
 from rlsuite.agents.learner import Learner
 from rlsuite.core.described import match
 from rlsuite.core.modules import module_of, parts_of
-from rlsuite.core.named_estimators import ESTIMATORS, named_class
+from rlsuite.core.named_estimators import ESTIMATORS, is_name, named_class
 from rlsuite.errors import FileError, ParameterError, RlsuiteError, unknown
 from rlsuite.experiments.store import Table, is_table
 from rlsuite.registry import build_agent, choices, defined_agents, learner_classes
@@ -107,7 +107,7 @@ def _check_keys(kind: type, table: Table, where: str) -> None:
             continue
         if key not in allowed:
             raise ParameterError(f"{where}.{key}: {unknown(f'key of {kind.__name__}', key, allowed)}")
-        if is_table(value) and "name" in value and key not in ESTIMATORS:
+        if is_table(value) and "name" in value and key not in ESTIMATORS and not is_name(str(value["name"])):
             what, classes = choices(key)
             name = match(str(value["name"]), classes)
             if name is None:

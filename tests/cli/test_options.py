@@ -1,7 +1,7 @@
 import pytest
 
 import rlsuite as rl
-from rlsuite.cli.options import estimator, keywords, literal, schedule
+from rlsuite.cli.options import keywords, literal, named, schedule
 from rlsuite.errors import ParameterError
 
 
@@ -110,9 +110,16 @@ def test_parameters_of_estimators_follow_them(rlsuite_json):
     }
 
 
+def test_parameters_of_values_follow_them(rlsuite_json):
+    values = ["--values", "linear", "--values.initial", "1", "--values.features", "one-hot"]
+    learned = rlsuite_json("train", "sarsa", "FrozenLake-v1", *values, "--steps", 20, "--seed", 1)
+    expected = {"name": "Linear", "features": {"name": "OneHot"}, "initial": 1, "fit_on": 1_000}
+    assert learned["agent"]["values"] == expected
+
+
 def test_estimators_inside_of_estimators():
     texts = ["sklearn.ensemble:AdaBoostRegressor", ".estimator=sklearn.tree:DecisionTreeRegressor"]
-    assert estimator("--regressor", [*texts, ".estimator.max_depth=3"]) == {
+    assert named("--regressor", [*texts, ".estimator.max_depth=3"]) == {
         "name": "sklearn.ensemble:AdaBoostRegressor",
         "estimator": {"name": "sklearn.tree:DecisionTreeRegressor", "max_depth": 3},
     }
@@ -125,6 +132,9 @@ def test_estimators_inside_of_estimators():
         (["--features", "tile-coding", "--features.bins"], "--features.bins has no value: write --features.bins VALUE"),
         (["--features", "tile-codin"], "unknown features 'tile-codin'; did you mean 'TileCoding'?"),
         (["--features", "no_module:Map"], "features: there is no module 'no_module' to import"),
+        (["--values", "tabel"], "unknown values 'tabel'; did you mean 'Table'? (choices: Linear, "),
+        (["--values", "table", "--features", "one-hot"], "--values has its own features: write --values linear "),
+        (["--values", "table", "--values", "linear"], "--values is given 2 times, but an agent learns its values in"),
         (["--regressor", "sklearn.linear_model:Ridge"], "Sarsa: unknown parameter 'regressor'"),
         (["--epsilon", "0.1", "--base", "2"], "--epsilon, --base: no exploration has all of these"),
         (["--epsilon", "1.5"], "--epsilon 1.5 lies outside [0, 1]"),

@@ -110,8 +110,8 @@ BAD = {
         "agents[0]: Linear: parameter 'end' is missing",
     ),
     "exploration that is not a table": (
-        HEAD + LAKE + LEARNER + 'exploration = "EpsilonGreedy"\n',
-        "agents[0]: exploration='EpsilonGreedy' must be an exploration such as EpsilonGreedy(0.1) or Softmax(1.0)",
+        HEAD + LAKE + LEARNER + "exploration = 0.2\n",
+        "agents[0]: exploration=0.2 must be an exploration such as EpsilonGreedy(0.1) or Softmax(1.0)",
     ),
     "agent without a name": (
         HEAD + LAKE + "[[agents]]\ngamma = 0.9\n",
