@@ -599,9 +599,14 @@ def test_no_way_of_learning_gives_other_bytes_or_does_what_nobody_asked_for(firs
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(16, 252, 59))
-def test_nor_in_more_of_them(first):
-    assert [fault for seed in range(first, first + 59) for fault in faults(seed)] == []
+def test_nor_in_more_of_them():
+    assert [fault for seed in range(16, 76) for fault in faults(seed)] == []
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("first", range(76, 1_000, 66))
+def test_nor_in_a_thousand_of_them(first):
+    assert [fault for seed in range(first, first + 66) for fault in faults(seed)] == []
 
 
 HONEST = Parts(
@@ -615,8 +620,10 @@ HONEST = Parts(
 """Environments that may count in their attributes, and draw whatever has a list of outcomes."""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [20, 200])
+FEW, MANY = pytest.param(30, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.exhaustive)
+
+
+@pytest.mark.parametrize("n", [FEW, MANY])
 def test_of_the_honest_ones_nine_in_ten_get_a_table(n, monkeypatch):
     monkeypatch.setattr(budget, "PATIENCE", 20.0)
     errors = [ran(written(2 * i, HONEST), 300, tabulate=True).error for i in range(n)]

@@ -255,8 +255,11 @@ def test_the_deadline_is_looked_at_while_outcomes_are_listed():
     assert time.monotonic() - began < 2.0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
+FIFTIES = [pytest.param(0, marks=pytest.mark.slow)]
+FIFTIES += [pytest.param(n, marks=pytest.mark.exhaustive) for n in range(1, 10)]
+
+
+@pytest.mark.parametrize("part", FIFTIES)
 def test_a_thousand_strangers(part):
     believed, refused = 0, 0
     for seed in range(part, 500, 10):
