@@ -5,16 +5,18 @@ policy evaluated there: exactly where the model is known and its states are obse
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, TypeAlias, cast
 
 import gymnasium
 import numpy as np
-from numpy.typing import NDArray
 
 from rlsuite.approximation.batch.action_masks import takes_mask
 from rlsuite.core.aliases import Env
 from rlsuite.environments.facts import EnvironmentFacts, action_space_of, facts_of
 from rlsuite.environments.forms import Wish, form_of
+from rlsuite.environments.observation_view import encoding
+from rlsuite.errors import ParameterError, UnsuitableEnvironment
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.training.budget import Budget
@@ -24,7 +26,7 @@ from rlsuite.training.results import UNKNOWN, Bounds, Record, TimeUnit
 
 Acts: TypeAlias = Any
 """What is evaluated: an object with ``act(observation)``, or such a function, which may take an `action_mask`; or with
-``chances(ids, legal)``, its probabilities at many ids; None for random actions."""
+``chances(seen, legal)``, its probabilities at many observations, as vectors; None for random actions."""
 
 
 class _AsGiven:
@@ -37,7 +39,8 @@ class _AsGiven:
 
 def known_model(facts: EnvironmentFacts, gamma: float) -> MDP | POMDP | None:
     """The model of an environment that is stepped; None if only a comparison during the run would make sure of it."""
-    form = form_of(facts, Wish(gamma, "stepwise", masked=facts.masks_are_law))
+    encode = None if facts.vectors is None else encoding(facts.env.observation_space)
+    form = form_of(facts, Wish(gamma, "stepwise", encode, masked=facts.masks_are_law))
     return form.model if form.model is not None and form.follower(facts) is None else None
 
 
@@ -74,6 +77,7 @@ class Experience:
         actions = action_space_of(env)
         self.first_action, self.n_actions = int(actions.start), int(actions.n)
         self.model = known_model(self.facts, gamma)
+        self.shown = self._shown()
         self.optima = optima
         self.optimum = optimum_of(self.facts, self.model, optima)
         self.steps = self.episodes = 0
@@ -176,8 +180,48 @@ class Experience:
 
     @property
     def is_exact(self) -> bool:
-        """Whether policies are evaluated exactly: states are observed, and the model is known."""
-        return self.model is not None and isinstance(self.env.observation_space, gymnasium.spaces.Discrete)
+        """Whether policies are evaluated exactly: the model is known, and what is shown of each of its ids."""
+        return self.shown is not None
+
+    def _shown(self) -> FloatArray | None:
+        """What is shown of each id of the model, as vectors (n_ids, d); None without a model of what is observed."""
+        space = self.env.observation_space
+        if self.model is None:
+            return None
+        if self.facts.vectors is not None:
+            return self.facts.vectors.astype(np.float64)
+        return np.arange(float(space.n))[:, None] if isinstance(space, gymnasium.spaces.Discrete) else None
+
+    def states_of(self, seen: FloatArray) -> IndexArray:
+        """The states (n,) of the model that are shown as vectors (n, d).
+
+        Raises
+        ------
+        UnsuitableEnvironment
+            If two states in which actions are taken are shown alike.
+        ParameterError
+            If a vector shows no state in which actions are taken.
+        """
+        found = [self._state_of.get(tuple(row), -1) for row in seen.tolist()]
+        if -1 in found:
+            row = seen[found.index(-1)].tolist()
+            raise ParameterError(f"observation {row} is not one of a state of {self.facts.name} with legal actions")
+        return np.array(found, dtype=np.int64)
+
+    @cached_property
+    def _state_of(self) -> dict[tuple[float, ...], int]:
+        assert isinstance(self.model, MDP)
+        assert self.shown is not None
+        found: dict[tuple[float, ...], int] = {}
+        for state in np.flatnonzero(self.model.legal.any(axis=1)).tolist():
+            row = tuple(self.shown[state].tolist())
+            if row in found:
+                raise UnsuitableEnvironment(
+                    f"{self.facts.name} shows states {found[row]} and {state} alike, as {list(row)}, so that its model "
+                    "does not say what to do there; let it show the state, or learn with FittedQ from random actions"
+                )
+            found[row] = state
+        return found
 
     def _evaluator(self) -> Evaluate:
         model, encode = (self.model, None) if self.is_exact else (None, cast(Any, _AsGiven))
@@ -185,12 +229,19 @@ class Experience:
 
     def _table(self, policy: Acts) -> FloatArray:
         """The policy as probabilities (n_observations, n_actions)."""
-        space = cast(Any, self.env.observation_space)
-        n, n_actions = int(space.n), self.n_actions
+        assert self.shown is not None
+        n, n_actions = len(self.shown), self.n_actions
         legal = np.array(self.model.legal) if isinstance(self.model, MDP) else np.ones((n, n_actions), dtype=np.bool_)
         acting = np.flatnonzero(legal.any(axis=1))
         table = np.zeros((n, n_actions))
-        table[acting] = chances_at(policy, acting + int(space.start), legal[acting], self.first_action)
+        if hasattr(policy, "chances"):
+            table[acting] = policy.chances(self.shown[acting], legal[acting])
+            return table
+        space = cast(Any, self.env.observation_space)
+        vectors = self.facts.vectors
+        for row in acting.tolist():
+            observation = row + int(space.start) if vectors is None else vectors[row].reshape(space.shape)
+            table[row] = _chances_of(policy, observation, legal[row], self.first_action)
         return table
 
     def _chances(self, policy: Acts) -> Callable[[Any, Any], FloatArray]:
@@ -225,13 +276,6 @@ class Experience:
             optimum_unknown=self.optimum.unknown or "it learns between the steps, and notes no regret",
             seconds=self.seconds,
         )
-
-
-def chances_at(policy: Any, ids: IndexArray, legal: NDArray[np.bool_], first_action: int) -> FloatArray:
-    """Probabilities (n, n_actions) of the actions at ids (n,) with these legal actions (n, n_actions)."""
-    if hasattr(policy, "chances"):
-        return policy.chances(ids, legal)
-    return np.array([_chances_of(policy, one, row, first_action) for one, row in zip(ids.tolist(), legal, strict=True)])
 
 
 def _chances_of(policy: Acts, observation: Any, legal: BoolArray, first_action: int) -> FloatArray:

@@ -38,9 +38,9 @@ def test_commands_mean_something(page: str, root: Path) -> None:
 def test_marks_are_those_of_pytest(page: str, root: Path) -> None:
     options = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
     marks = [re.split(r"[:(]", marker)[0] for marker in options["markers"]]
-    assert marks == ["quick", "slow", "cases", "arithmetic", "notebook", "cluster"]
+    assert marks == ["quick", "slow", "exhaustive", "cases", "arithmetic", "notebook", "cluster"]
     assert [mark for mark in marks if not re.search(rf"`(@pytest\.mark\.)?{mark}\b", page)] == ["quick"]
-    assert options["addopts"][-2:] == ["-m", "not slow and not notebook and not cluster"]
+    assert options["addopts"][-2:] == ["-m", "not slow and not exhaustive and not notebook and not cluster"]
     gate = (root / ".ci" / "run").read_text(encoding="utf-8")
     assert "\npytest -m slow " in gate
     assert '-m "arithmetic and not slow"' in gate

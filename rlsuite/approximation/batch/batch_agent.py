@@ -115,11 +115,10 @@ class BatchAgent(BatchLearner):
         mask = None if action_mask is None else np.asarray(action_mask)[None]
         return int(self.policy(self._encode(observation)[None], mask)[0]) + self.first_action_
 
-    def chances(self, ids: NDArray[np.int64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Probabilities (n, n_actions) of the actions at ids (n,), of which some are legal; part of evaluations."""
-        first = int(getattr(self.observation_space_, "start", 0))
+    def chances(self, seen: NDArray[np.float64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Probabilities (n, n_actions) of the actions at vectors (n, d), some of them legal; part of evaluations."""
         found = np.zeros(legal.shape)
-        found[np.arange(len(ids)), self.policy(ids[:, None] - first, legal)] = 1.0
+        found[np.arange(len(seen)), self.policy(seen, legal)] = 1.0
         return found
 
     def __getstate__(self) -> dict[str, object]:

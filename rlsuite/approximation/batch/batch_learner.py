@@ -23,6 +23,7 @@ from rlsuite import errors
 from rlsuite.agents.learner import Learner
 from rlsuite.agents.storage import EPISODE, episodes_of, load
 from rlsuite.approximation.batch.batch import Batch, check_batch
+from rlsuite.approximation.batch.observations import encoder
 from rlsuite.approximation.experience import Experience
 from rlsuite.core.aliases import Action, Env
 from rlsuite.core.checks import whole_number
@@ -102,8 +103,17 @@ class BatchLearner(Learner):
         raise NotImplementedError
 
     def act(self, observation: object, action_mask: ArrayLike | None = None) -> int:
-        """Return the action for an observation."""
-        raise NotImplementedError
+        """Return the action for an observation.
+
+        Raises
+        ------
+        NotLearned
+            If it only learns the values of the policy that collects.
+        """
+        raise errors.NotLearned(
+            f"{type(self).__name__} takes no actions of its own: it learns the values of the policy that collects, "
+            "behaviour=; LSPI and FittedQ learn to act"
+        )
 
     def usable(self, batch: Batch) -> Batch:
         """Return the transitions of a batch of experience that can be learned from."""
@@ -243,7 +253,7 @@ class BatchLearner(Learner):
         if self.behaviour == RANDOM:
             return None
         if self.behaviour == OPTIMAL:
-            if not isinstance(run.model, MDP):
+            if not isinstance(run.model, MDP) or not run.is_exact:
                 raise errors.UnsuitableEnvironment(
                     f"behaviour='optimal' needs a model, and {run.facts.name} has none that can be solved: give "
                     "behaviour= the name of a saved agent, FILE.npz, or a function"
@@ -355,9 +365,9 @@ def _optimal(model: MDP, run: Experience) -> Acting:
     from rlsuite.planning import solve
 
     policy = solve(model).policy
-    first = int(cast(Any, run.env.observation_space).start)
+    encode = encoder(run.env.observation_space)
 
-    def act(observation: Any) -> int:
-        return int(policy[int(observation) - first]) + run.first_action
+    def act(observation: object) -> int:
+        return int(policy[run.states_of(encode(observation)[None])[0]]) + run.first_action
 
     return act

@@ -38,6 +38,7 @@ from rlsuite.approximation.batch.action_masks import KnownActions
 from rlsuite.approximation.batch.batch import Batch
 from rlsuite.approximation.batch.batch_agent import BatchAgent
 from rlsuite.approximation.batch.batch_learner import BatchLearner
+from rlsuite.approximation.batch.observations import encoded
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
 from rlsuite.core.aliases import Observation
 from rlsuite.core.checks import finite_number, fraction, whole_amount
@@ -397,20 +398,19 @@ class FittedValueIteration(FittedIteration):
         whole = complete[row.reshape(-1)]
         return batch.take(whole) if whole.any() else batch
 
-    def chances(self, ids: NDArray[np.int64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Probabilities (n, n_actions) of the actions at ids (n,), of which some are legal; part of evaluations."""
+    def chances(self, seen: NDArray[np.float64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Probabilities (n, n_actions) of the actions at vectors (n, d), some of them legal; part of evaluations."""
         run = self._experience
-        if run is None or not isinstance(run.model, MDP):
+        if run is None or not isinstance(run.model, MDP) or run.shown is None:
             raise NotLearned(
                 "FittedValueIteration takes actions in the environment in which it has learned, if its model is known: "
                 "values of states alone do not say what an action leads to"
             )
         from rlsuite.planning.operators import q_from_value
 
-        q = q_from_value(run.model, self.value(np.arange(run.model.n_states)[:, None]))
-        first = int(getattr(run.env.observation_space, "start", 0))
+        q = q_from_value(run.model, self.value(run.shown))
         found = np.zeros(legal.shape)
-        found[np.arange(len(ids)), np.where(legal, q[ids - first], -np.inf).argmax(axis=1)] = 1.0
+        found[np.arange(len(seen)), np.where(legal, q[run.states_of(seen)], -np.inf).argmax(axis=1)] = 1.0
         return found
 
     def act(self, observation: Observation, action_mask: ArrayLike | None = None) -> int:
@@ -422,13 +422,13 @@ class FittedValueIteration(FittedIteration):
             Before the first `learn`, or if it was not in an environment whose model is known.
         """
         run = self._experience
+        seen = encoded(None if run is None else run.env.observation_space, observation)[None]
         legal = np.ones((1, run.n_actions if run else 1), dtype=np.bool_)
-        if run is not None and isinstance(run.model, MDP):
-            first = int(getattr(run.env.observation_space, "start", 0))
-            legal = np.array(run.model.legal)[[int(observation) - first]]
         if action_mask is not None:
             legal = np.asarray(action_mask, dtype=np.bool_)[None]
-        return int(self.chances(np.array([int(observation)]), legal).argmax()) + (run.first_action if run else 0)
+        elif run is not None and isinstance(run.model, MDP) and run.is_exact:
+            legal = np.array(run.model.legal)[run.states_of(seen)]
+        return int(self.chances(seen, legal).argmax()) + (run.first_action if run else 0)
 
     def evaluated(self) -> Self | None:
         """The greedy policy by lookahead, where there is a model; else the policy that collects."""

@@ -220,12 +220,11 @@ class ClassifierPolicy(BatchLearner):
             found = np.stack([-found, found], axis=1)
         return found if found.shape == by_share.shape else by_share
 
-    def chances(self, ids: NDArray[np.int64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Probabilities (n, n_actions) of the actions at ids (n,), of which some are legal; part of evaluations."""
-        first = int(getattr(self.observation_space_, "start", 0))
+    def chances(self, seen: NDArray[np.float64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Probabilities (n, n_actions) of the actions at vectors (n, d), some of them legal; part of evaluations."""
         found = np.zeros(legal.shape)
-        chosen = self.predict(ids[:, None] - first, None if legal.all() else legal)
-        found[np.arange(len(ids)), chosen - self.first_action_] = 1.0
+        chosen = self.predict(seen, None if legal.all() else legal)
+        found[np.arange(len(seen)), chosen - self.first_action_] = 1.0
         return found
 
     def act(self, observation: object, action_mask: ArrayLike | None = None) -> int:

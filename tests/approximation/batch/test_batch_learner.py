@@ -16,7 +16,7 @@ import rlsuite_envs
 from rlsuite.approximation import LSPI, LSTD, Batch, ClassifierPolicy, FittedQ, FittedValueIteration
 from rlsuite.errors import FileError, NotLearned, ParameterError, UnsuitableEnvironment
 from rlsuite.experiments import Experiment
-from rlsuite.features import OneHot
+from rlsuite.features import OneHot, RadialBasis
 from rlsuite.registry import learner_classes
 
 GRID = "rlsuite/GridGoal-v0"
@@ -78,6 +78,26 @@ def test_many_seeds_are_many_runs_with_intervals_and_the_optimum(learner):
     wanted = 49.09678578 if isinstance(learner, LSTD) else 81.0
     if not isinstance(learner, ClassifierPolicy):
         assert results.records[0].evaluation[-1] == pytest.approx(wanted)
+
+
+def test_cells_have_the_model_of_the_environment_below():
+    env = rl.find_env(GRID, observe="cell")
+    cells = rl.VectorObservation.coordinates(rl.find_env(GRID)).vectors
+    for one in (*LEARNERS.values(), FittedQ(one_per_action=False, gamma=0.9, behaviour="optimal")):
+        agent = replace(one, **({} if not isinstance(one, LSPI | LSTD) else {"features": RadialBasis(centres=4)}))
+        record = agent.learn(env, steps=400, seed=3, evaluate_every=400, regret=True).record_
+        assert record.optimal_value == pytest.approx(81.0)
+        if not isinstance(agent, LSTD):
+            model = rl.MDP.from_env(GRID, gamma=0.9)
+            policy = [
+                agent.act(place, legal) if legal.any() else -1 for place, legal in zip(cells, model.legal, strict=True)
+            ]
+            assert record.evaluation[0] == model.start @ rl.evaluate_policy(model, policy)
+    with pytest.raises(ParameterError, match=r"observation \[9.0, 9.0\] is not one of a state of rlsuite/GridGoal-v0"):
+        FittedValueIteration(gamma=0.9).learn(env, steps=400, seed=3).act([9, 9])
+    alike = rl.VectorObservation(rl.find_env(GRID), np.zeros((6, 1)))
+    with pytest.raises(UnsuitableEnvironment, match=r"shows states 0 and 1 alike, as \[0\.0\]"):
+        FittedQ(behaviour="optimal").learn(alike, steps=50, seed=1)
 
 
 def test_copies_are_independent(learner):
@@ -148,6 +168,8 @@ def test_mistakes_are_answered(tmp_path):
         FittedQ(behaviour="optimall")
     with pytest.raises(UnsuitableEnvironment, match="behaviour='optimal' needs a model"):
         ClassifierPolicy().learn("CartPole-v1", steps=10, seed=1)
+    with pytest.raises(NotLearned, match="LSTD takes no actions of its own"):
+        LSTD().act(0)
     with pytest.raises(NotLearned, match="has not learned yet"):
         FittedQ().save(tmp_path / "none.npz")
     with pytest.raises(ParameterError, match=r"features: FunctionTransformer\.func: function has no plain description"):
