@@ -158,12 +158,14 @@ def matrices(pytestconfig: pytest.Config) -> set[str]:
     return pytestconfig.stash.get(MATRICES, set())
 
 
-@pytest.fixture(autouse=True)
-def interpret(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="session")
+def interpret() -> Iterator[None]:
     """Let runs of up to three seconds go on in Python: to compile their machine code may take as long."""
     from rlsuite.training import first_steps
 
     def price(pace: first_steps.Pace) -> float:
         return 0.0 if pace._functions in first_steps._loading else 3.0
 
-    monkeypatch.setattr(first_steps.Pace, "price", price)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(first_steps.Pace, "price", price)
+        yield

@@ -342,13 +342,14 @@ def check(seeds, n_cases, name, read, use, damaged, tmp_path, seed=0):
     return n_read
 
 
+@pytest.mark.cases("QLearning", "DynaQ")
 @pytest.mark.parametrize("name", AGENTS)
 def test_files_of_agents(name, tmp_path):
     whole = written(ready(agent_classes()[name]()), "agent.npz", tmp_path)
     assert 0 < check([whole], 120, "agent.npz", rl.load, use_agent, damaged_npz, tmp_path) < 80
 
 
-@pytest.mark.cases("powers", "chain", "waves", "mixture")
+@pytest.mark.cases("powers")
 @pytest.mark.parametrize("name", MAPS)
 def test_files_of_feature_maps(name, tmp_path):
     whole = written(ready(SemiGradientSarsa(features=MAPS[name])), "agent.npz", tmp_path)
@@ -432,6 +433,7 @@ def test_results(name, forged, folder):
     check([path.read_bytes()], 150, str(path.relative_to(folder)), read, use_results, damaged_text, folder)
 
 
+@pytest.mark.slow
 def test_networks(tmp_path):
     pytest.importorskip("torch")
     from rlsuite.approximation import DQN

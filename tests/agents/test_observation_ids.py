@@ -62,6 +62,7 @@ def test_the_form_of_the_observations_changes_nothing(form, loop):
     assert agent.q(several).tolist() == known.q_[[0, 8]].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_it_is_saved_with_its_space(form, tmp_path):
     whole = rl.QLearning().learn(Harbor(form), steps=2_000, seed=3)

@@ -220,6 +220,7 @@ class FormerSarsa(rl.TabularAgent):
     step = former_sarsa
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", ["compiled", "stepwise"])
 def test_a_rule_with_eight_parameters_still_learns_and_is_told_the_new_form(loop):
     with pytest.warns(

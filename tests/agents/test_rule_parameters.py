@@ -91,6 +91,7 @@ def test_it_is_a_parameter_as_all_others(tmp_path):
     assert Experiment(**entries, steps=10, seeds=1).plain()["agents"][0]["share"] == 0.25
 
 
+@pytest.mark.slow
 def test_a_subclass_inherits_them_and_changes_defaults():
     agent = MoreHysteretic()
     assert (agent.share, agent.parts) == (0.5, 1)

@@ -185,7 +185,7 @@ class UpdatingTwice(rl.ActionValueAgent):
 def test_a_rule_need_not_say_that_values_have_changed(kind, loop):
     exploration = rl.Softmax(0.5)
     table, weights = (
-        kind(features=features, exploration=exploration).learn("CliffWalking-v1", steps=3_000, seed=1, loop=loop)
+        kind(features=features, exploration=exploration).learn("CliffWalking-v1", steps=800, seed=1, loop=loop)
         for features in (None, OneHot())
     )
     assert table.q_.tobytes() == weights.q_.tobytes()

@@ -62,6 +62,7 @@ def test_a_table_that_probing_gives(rlsuite, tmp_path):
     assert verdicts(done)["ok", "compiled loop"] == "with --tabulate"
 
 
+@pytest.mark.slow
 def test_a_table_that_probing_does_not_give(rlsuite):
     found = verdicts(rlsuite("check", "Blackjack-v1"))
     assert found["no", "table"].startswith("no env.unwrapped.model and no env.unwrapped.P, and probing gives none: Bl")

@@ -83,6 +83,7 @@ def test_results_that_are_there_are_drawn_again_and_that_is_said(rlsuite, tiny_d
     assert figure.exists()
 
 
+@pytest.mark.slow
 def test_for_machines(rlsuite_json, tiny_demo):
     printed = rlsuite_json("demo")
     assert [(row["environment"], row["seeds"]) for row in printed["rows"]] == [("grid", 2), ("bandit", 2)]

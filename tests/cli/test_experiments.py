@@ -79,6 +79,7 @@ def test_unknown_figures_are_found_out_before_learning(rlsuite, small, tmp_path)
     assert list(tmp_path.iterdir()) == [small]
 
 
+@pytest.mark.slow
 def test_all_figures(rlsuite, small, tmp_path):
     rlsuite("run", "small.toml")
     done = rlsuite("plot", "small")
@@ -89,6 +90,7 @@ def test_all_figures(rlsuite, small, tmp_path):
             assert min(picture.size) > 400
 
 
+@pytest.mark.slow
 def test_figures_that_the_experiment_asks_for(rlsuite_json, small):
     small.write_text('figures = ["regret"]\n' + SMALL)
     rlsuite_json("run", "small.toml")
@@ -97,6 +99,7 @@ def test_figures_that_the_experiment_asks_for(rlsuite_json, small):
     assert rlsuite_json(*arguments)["figures"] == ["small/grid-cumulative_reward.svg", "small/grid-evaluation.svg"]
 
 
+@pytest.mark.slow
 def test_figures_that_cannot_be_drawn(rlsuite, small):
     small.write_text("regret = false\n" + SMALL)
     rlsuite("run", "small.toml")
@@ -169,6 +172,7 @@ class Broken(gymnasium.Env):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("modulus", [1, 2])
 def test_failures_are_named_where_figures_are_asked_for(rlsuite, small, tmp_path, modulus):
     (tmp_path / "broken.py").write_text(BROKEN.replace("MODULUS", str(modulus)))

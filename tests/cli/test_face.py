@@ -191,6 +191,7 @@ def test_mistakes_are_told_in_one_line_with_exit_code_2(rlsuite, arguments, sent
     assert done.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_messages_of_the_library_show_flags(rlsuite, tmp_path, tiger_file):
     """What Python calls tol= is --tol here, in errors, in warnings, and in the lines that give a reason."""
     (tmp_path / "endless.py").write_text(ENDLESS)
@@ -266,6 +267,7 @@ def test_warnings_of_every_command_are_told_and_not_raised(rlsuite, tmp_path, ti
             assert following.startswith("next: ")
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_error():
     program = "import sys; from rlsuite.cli import main; sys.exit(main(['agents']))"
     listing = subprocess.Popen(

@@ -117,6 +117,7 @@ def test_the_tiger(rlsuite, tiger_file, tmp_path, given):
     ]
 
 
+@pytest.mark.slow
 def test_a_missing_observation_of_a_pomdp(rlsuite_json, tiger_file):
     given = ["listen", "hear-left", "listen", "?", "listen", "hear-right"]
     printed = rlsuite_json("filter", tiger_file, *given, "--smooth", "--decode")

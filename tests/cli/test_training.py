@@ -164,6 +164,7 @@ def test_a_policy_that_walks_in_circles_is_told(rlsuite, rlsuite_json):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [("--steps", "1e4"), ("--steps=10000",), ()])
 def test_after_a_run_that_failed_the_next_one_works(rlsuite, length):
     """The proposed numbers were tried, and so do what they promise."""
@@ -243,6 +244,7 @@ def test_figures_are_spelled_as_flags_are(rlsuite, tmp_path):
     assert (done.code, (tmp_path / "a.png").exists()) == (0, True), done.err
 
 
+@pytest.mark.slow
 def test_a_time_limit_makes_the_undiscounted_policy_comparable_with_the_optimum(rlsuite, corridor):
     cliff = ("train", "q-learning", "CliffWalking-v1", "--gamma", "1", "--seed", "1", "--steps", "40_000")
     done = rlsuite(*cliff, "--max-episode-steps", "100", "--learning-rate", "0.5")
@@ -288,6 +290,7 @@ def test_an_environment_of_ones_own(rlsuite_json, corridor):
     assert (printed["loop"], printed["optimum"]) == ("stepwise", None)
 
 
+@pytest.mark.slow
 def test_an_agent_of_ones_own(rlsuite_json, tmp_path):
     (tmp_path / "mine.py").write_text("import rlsuite as rl\n\nclass Calm(rl.QLearning):\n    pass\n")
     printed = rlsuite_json("train", "mine.py:Calm", "rlsuite/GridGoal-v0", "--steps", "50", "--agent", "gamma=0.5")

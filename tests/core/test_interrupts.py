@@ -85,5 +85,6 @@ def test_ctrl_c_amid_an_import_ends_what_was_begun_and_nothing_else(module):
     assert said(AMID_AN_IMPORT, module) == ["interrupted", "True", "learned"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_amid_compiling_ends_what_was_begun_and_nothing_else():
     assert said(AMID_COMPILING) == ["interrupted", "6"]

@@ -65,6 +65,7 @@ def test_numba_may_be_switched_off(usual):
     assert learned("with numba", NUMBA_DISABLE_JIT="1") == usual
 
 
+@pytest.mark.slow
 def test_numba_may_be_missing(usual):
     assert learned("without numba") == usual
 

@@ -14,6 +14,7 @@ def page(root: Path) -> str:
     return (root / "docs" / "approximators.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_code_prints_what_its_comments_say(page: str, tmp_path: Path) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
     assert len(re.findall(r"^print\(.*\)  # (.*)$", "\n".join(blocks), flags=re.MULTILINE)) == 6

@@ -289,6 +289,7 @@ def test_no_constructor_is_forgotten() -> None:
     assert not missing, "\n".join(sorted(missing))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cls", "call"),
     [

@@ -69,7 +69,7 @@ def test_blocks_import_what_they_use(page: str, blocks: Blocks) -> None:
         assert ("import rlsuite_envs" in block) == ('"rlsuite/' in block), block
 
 
-@pytest.mark.cases("README.md", "docs/agents.md")
+@pytest.mark.cases("README.md")
 @pytest.mark.parametrize("page", [page for page in WITH_CODE if page != "envs/README.md"])
 def test_each_block_runs_when_pasted_alone(page: str, blocks: Blocks, tmp_path: Path) -> None:
     code = blocks("python", page)

@@ -42,6 +42,7 @@ def test_a_grid_beyond_a_table_names_one_that_fits():
         gymnasium.make("rlsuite/Hallway-v0", observe="belief-grid")
 
 
+@pytest.mark.slow
 def test_q_learning_on_the_grid_listens_first():
     env = gymnasium.make("rlsuite/Tiger-v0", observe="belief-grid:20")
     agent = rl.QLearning(gamma=0.95, learning_rate=0.05).learn(env, steps=20_000, seed=1, loop="stepwise")

@@ -363,6 +363,7 @@ def test_what_a_class_counts_is_known():
         tabulation_of(facts_of(env), seconds=20.0)
 
 
+@pytest.mark.slow
 def test_byte_code_that_is_not_known_is_no_reason_to_believe_anything(monkeypatch):
     """An instruction of another Python may leave more on the stack if it jumps than it is known to do."""
     known = execution_state._stack_after
@@ -383,7 +384,7 @@ INSTRUCTIONS = [  # its name, its argument, what it adds to the stack, the stack
     (("LOAD_GLOBAL", "b"), 1, (A,), (A, B)),
     (("LOAD_GLOBAL", "b"), 2, (A,), (A, CONSTANT, B)),
     (("LOAD_DEREF", "x"), 1, (A,), (A, CELL)),
-    (("LOAD_METHOD", "m"), 1, (A, B), (A, METHOD, B)),
+    (("LOAD_METHOD", "m"), 1, (X, A, B), (X, A, METHOD, B)),
     (("LOAD_ATTR", "x"), 0, (A, B), (A, ATTRIBUTE)),
     (("LOAD_SUPER_ATTR", "m"), -1, (A, A, B, C), (A, METHOD, C)),
     (("LOAD_SUPER_ATTR", "m"), -2, (A, A, B, C), (A, METHOD)),
@@ -525,6 +526,7 @@ class ReadsInLoop(Cells):
         return cell % 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Jumps, Placed, Target, Walls, ReadsInLoop])
 def test_agents_learn_the_same_bytes(kind):
     env, other = kind(), kind()

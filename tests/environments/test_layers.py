@@ -176,6 +176,7 @@ def test_statistics_inside_of_what_changes_rewards_would_be_others():
         rl.QLearning().learn(env, steps=300, seed=1, tabulate=True)
 
 
+@pytest.mark.slow
 def test_the_time_ends_the_states():
     env = MASTERED["TimeAwareObservation"]()
     env.reset(seed=1)
@@ -192,6 +193,7 @@ def test_the_time_ends_the_states():
     assert "its time limit of 12 steps is left out" in untimed.origin
 
 
+@pytest.mark.slow
 def test_a_wrapped_run_that_was_kept_goes_on(tmp_path):
     make = MASTERED["TimeAwareObservation"]
     whole = rl.QLearning().learn(make(), steps=1_405, seed=5, loop="stepwise")

@@ -476,6 +476,7 @@ def test_what_cannot_be_tabulated_is_said_and_left_unharmed(kind, why, tmp_path,
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.slow
 def test_agents_learn_the_same_bytes():
     for seed in range(6):
         env = stranger(seed, COUNTED["list"], lying=False)
@@ -595,6 +596,7 @@ def test_stand_ins_are_of_the_class_of_what_they_stand_for():
     assert learned.q_.tobytes() == rl.QLearning().learn(other, steps=2_000, seed=1, loop="stepwise").q_.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "name"), [(Suspicious, "taken"), (Mixed, "total")])
 def test_a_class_that_is_asked_for_hides_nothing(kind, name):
     env = kind()

@@ -24,6 +24,7 @@ def walk_of_a_thousand():
     return random_walk(n=1000, reach=100, mover="chance", left_reward=-1)
 
 
+@pytest.mark.slow
 def test_the_walk_of_a_thousand_states_of_example_9_1(walk_of_a_thousand):
     """The transitions, written once more: a hundred states on either side; what is beyond an end is the end."""
     wanted = np.zeros((1002, 1002))

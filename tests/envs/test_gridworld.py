@@ -178,6 +178,7 @@ def test_a_million_squares(slip):
     assert env.model.n_states == int(free.sum())
 
 
+@pytest.mark.slow
 def test_a_million_squares_stay_below_one_and_a_half_gigabytes():
     tracemalloc.start()
     try:

@@ -152,6 +152,7 @@ def test_checkpoints_that_cannot_be_used_are_not(lake, stopped, tmp_path, tree, 
     assert tree(stopped) == tree(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_full_disk_does_not_end_a_cell(lake, tmp_path, tree, monkeypatch):
     def full(*_, **__):
         raise FileError("cannot write it: No space left on device")

@@ -220,6 +220,7 @@ Experiment.read(sys.argv[1]).run(sys.argv[2])
 """
 
 
+@pytest.mark.slow
 def test_killed_while_a_cell_is_written(toml, tmp_path, tree):
     """The next run makes the same cell again, at the same place."""
     Experiment.read(toml()).run(tmp_path / "whole")

@@ -151,6 +151,7 @@ def test_one_step_with_some_states_known_is_that_of_the_enumeration(data):
     np.testing.assert_allclose(learned.emission.table, normalised(symbols, hmm.emission.table), atol=1e-12)
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_one_step_with_pseudo_counts_is_that_of_the_enumeration(data):
     hmm = data.draw(models())
@@ -323,6 +324,7 @@ def test_a_small_sparse_matrix_keeps_its_entries_where_no_transition_is_expected
         assert sparse.issparse(alike.transition)
 
 
+@pytest.mark.slow
 def test_restarts_find_the_better_hill_and_repeat_themselves():
     truth = HMM(
         [0.4, 0.3, 0.3], np.full((3, 3), 0.1) + 0.7 * np.eye(3), [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]

@@ -149,6 +149,7 @@ THREE = HMM(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", ["bic", "aic", "held_out"])
 def test_the_number_of_states_is_found(criterion):
     z = [THREE.sample(150, seed=seed)[0] for seed in range(6)]

@@ -171,6 +171,7 @@ def test_matrices_agree_with_a_walk_through_p(data, mdps):
         assert mdp.kind == "stochastic"
 
 
+@pytest.mark.slow
 def test_a_million_states_take_little_more_memory_than_their_arrays():
     size = 1000
     row, column = np.divmod(np.arange(size * size), size)

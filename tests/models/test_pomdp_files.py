@@ -375,6 +375,7 @@ def test_any_words_are_read_or_refused(words, preamble, tmp_path_factory):
     harmless(tmp_path_factory.mktemp("models") / "model.pomdp", (PREAMBLE if preamble else "") + " ".join(words))
 
 
+@pytest.mark.slow
 @given(drawn=files(), data=st.data())
 def test_damaged_files_are_read_or_refused(drawn, data, tmp_path_factory):
     text = drawn[0]

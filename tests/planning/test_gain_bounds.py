@@ -40,6 +40,7 @@ def test_policy_iteration_finds_the_best_of_all_policies(long_run_mdps, exact_ga
     check(mdp, solution, exact_gain, best_gain)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_policy_iteration_with_masks_ends_and_any_rewards(random_mdps, exact_gain, best_gain, data):

@@ -59,6 +59,7 @@ def assert_is_figure_4_2(value, policy):
     assert np.bincount(moved + 4, minlength=10).tolist() == COUNTS
 
 
+@pytest.mark.slow
 def test_policy_iteration_by_hand_is_stable_after_the_fourth_policy(rental):
     # S&B2 section 4.3: from "move nothing", evaluate and improve; pi_4 is the figure's last.
     policy = np.full(rental.n_states, MOVES)

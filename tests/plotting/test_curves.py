@@ -182,6 +182,7 @@ def test_an_unknown_optimum_is_not_drawn(results_of, caption_of):
     assert "optimum" not in caption_of(ax)
 
 
+@pytest.mark.slow
 def test_an_agent_looks_the_same_in_every_figure(results_of):
     q_learning, sarsa = results_of("QLearning"), results_of("Sarsa")
     looks = set()
@@ -192,6 +193,7 @@ def test_an_agent_looks_the_same_in_every_figure(results_of):
     assert len(looks) == 1
 
 
+@pytest.mark.slow
 def test_a_palette_of_the_run_rules(results_of):
     labels = [f"agent {index}" for index in range(12)]
     palette = plotting.Palette(labels)

@@ -27,6 +27,7 @@ def test_solutions_are_named_by_their_methods():
         by_label("gap", [], "method")
 
 
+@pytest.mark.slow
 def test_titles_are_the_names_of_maps_and_of_models():
     small = rl.MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.9)
     taxi = rl.MDP.from_env("Taxi-v4", gamma=0.99)

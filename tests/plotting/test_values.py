@@ -221,6 +221,7 @@ def test_staying_is_a_dot():
     assert dots.get_offsets().tolist() == [[1.0, -0.14]]
 
 
+@pytest.mark.slow
 def test_large_grids_show_colours_only():
     ax = value_map(GridLayout.row_major(300, 300, actions=["left"]), np.arange(90_000.0), np.zeros(90_000, dtype=int))
     assert [text.get_gid() for text in ax.texts] == ["caption"]
@@ -310,6 +311,7 @@ def test_maps_side_by_side_share_one_scale_and_one_bar():
             value_maps(env, values, **look)
 
 
+@pytest.mark.slow
 def test_no_number_is_too_small_to_be_read():
     for side in range(4, 40):
         ax = value_map(GridLayout.row_major(side, side), np.linspace(0, 999.9, side * side), title="mine")

@@ -135,6 +135,7 @@ def test_a_narrow_grid_keeps_room_for_its_caption():
     assert GridDrawing(GridLayout.row_major(3, 1)).rgb(0).shape[1] == MIN_WIDTH
 
 
+@pytest.mark.slow
 def test_large_grids_shrink_to_one_pixel_a_square_and_stay_fast():
     generator = np.random.default_rng(0)
     walls = generator.random((1000, 1000)) < 0.2

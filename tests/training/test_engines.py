@@ -120,6 +120,7 @@ def test_episodes_can_be_counted_instead_of_steps(same_agents):
     assert pair[0].record_.evaluation_time.tolist() == [10, 20, 25]
 
 
+@pytest.mark.slow
 def test_workers_do_not_change_a_number(same_records):
     one, two, step = (
         rl.train(AGENTS["q-learning"](), "FrozenLake-v1", steps=2_000, seeds=6, evaluate_every=500, **options)

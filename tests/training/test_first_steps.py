@@ -162,6 +162,7 @@ def test_where_python_fails_machine_code_decides(loop):
     assert agent.q_.sum() == pytest.approx(5.0 - 0.1 * 299)
 
 
+@pytest.mark.slow
 def test_where_python_fails_soon_after_a_load_machine_code_takes_the_steps_again(tmp_path):
     """The action that had been chosen is served by the first of these steps, and not before."""
     env = gymnasium.make("CliffWalking-v1", max_episode_steps=110)

@@ -290,6 +290,7 @@ rl.load(sys.argv[1]).learn("FrozenLake-v1", steps=300, loop=sys.argv[2]).save(sy
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", BOTH)
 def test_in_another_process(loop, tmp_path):
     path = str(tmp_path / "run.npz")

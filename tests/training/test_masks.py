@@ -91,6 +91,7 @@ def test_masks_that_are_law_are_followed_beside_a_table(loop):
     assert agent.visits_.sum() == 300
 
 
+@pytest.mark.slow
 def test_masks_that_are_law_are_the_reason_for_the_stepwise_loop():
     reason = r'^Law declares metadata\["action_mask"\] = "law": its masks say .* P\[s\]\[a\] = \[\] instead'
     with pytest.warns(StepwiseWarning, match=reason):
@@ -313,6 +314,7 @@ def test_another_mask_than_was_found_is_a_difference():
     assert "says other legal actions than its info['action_mask']" in follower.difference
 
 
+@pytest.mark.slow
 def test_many_seeds_ask_for_masks_once(monkeypatch):
     asked = []
 

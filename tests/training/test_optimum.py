@@ -89,6 +89,7 @@ def test_what_has_been_tabulated_has_an_optimum(gamma):
     np.testing.assert_allclose(2.0 * np.array(record.return_bounds), whole.return_bounds, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_states_that_observations_do_not_tell_apart_have_no_optimum_here():
     tiger = gymnasium.wrappers.TransformReward(gymnasium.make("rlsuite/Tiger-v0"), lambda reward: 0.5 * reward)
     hidden = rl.QLearning(gamma=0.9).learn(tiger, steps=5, seed=0, regret=True, tabulate=True)

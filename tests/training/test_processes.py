@@ -85,6 +85,7 @@ def train(env, workers, seeds=8, steps=500, agent=None, **options):
     return rl.train(agent, env, steps=steps, seeds=seeds, workers=workers, loop="stepwise", **options)
 
 
+@pytest.mark.slow
 def test_processes_change_no_byte(at_once, helpers, same_records):
     one, two = train(Slippery(), 1), train(Slippery(), 2)
     assert helpers
@@ -218,6 +219,7 @@ def unread(sender):
     raise OSError("no such device")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_learned_here(at_once, helpers):
     with pytest.warns(OneProcessWarning, match=r"\(OSError: no such device\)"):
         assert len(train(Unread(), 2).records) == 8
@@ -246,6 +248,7 @@ def test_a_failure_loses_the_run_that_failed(workers, at_once, same_records):
     assert failure.where == f"{__file__}, line {line}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_of_several_failures_the_first_seed_is_named(workers, at_once):
     with pytest.raises(ZeroDivisionError) as caught:
@@ -289,12 +292,14 @@ class NanOnce(Slippery):
         return (observation, np.nan if self.seed == self.nan_seed else reward, *rest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_error_of_ours_stays_one(workers, at_once):
     with pytest.raises(LearningError, match=r"^seed 0: NanOnce, step 1: .* nan; rewards must be finite numbers"):
         train(NanOnce(), workers, fail_fast=True)
 
 
+@pytest.mark.slow
 def test_what_a_process_had_that_was_killed_is_learned_here(at_once, same_records):
     with pytest.warns(OneProcessWarning, match=r"a process that learned with seeds .* has ended"):
         two = train(Slippery(exit_seed=reset_seed(0), parent=os.getpid()), 2)
@@ -309,6 +314,7 @@ class Warns(Slippery):
         return super().reset(seed=seed)
 
 
+@pytest.mark.slow
 def test_warnings_of_other_processes_are_issued_here_once(at_once, helpers):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("default")

@@ -38,7 +38,7 @@ def assert_same(one, other):
         assert getattr(one, name) == getattr(other, name), name
 
 
-@pytest.mark.cases("(QLearning|TD)-.*")
+@pytest.mark.cases("(QLearning|TD)-ring")
 @pytest.mark.filterwarnings("ignore::rlsuite.errors.RewardWarning")
 @pytest.mark.parametrize("problem", ["gamble", "ring"])  # random rewards, and a time limit; both with a mask
 @pytest.mark.parametrize("name", OURS)
@@ -146,6 +146,7 @@ class CountedDrunk(Drunk):
         return self.s, reward - (count > self.later), over, False, {}
 
 
+@pytest.mark.slow
 def test_many_seeds_of_an_unknown_kind_are_asked_and_verified_together():
     """And give the bytes of runs by themselves."""
     stepped = rl.train(rl.QLearning(), Drunk(), steps=300, seeds=40, loop="stepwise")
@@ -159,6 +160,7 @@ def test_many_seeds_of_an_unknown_kind_are_asked_and_verified_together():
     assert CALLS[0] == 300 * 9  # the seeds 0, 1, 2, 4, 7, 11, 17, 26, 39
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::rlsuite.errors.StepwiseWarning")
 def test_a_difference_that_one_of_many_seeds_finds_makes_all_of_them_step():
     CALLS[0] = 0
@@ -182,6 +184,7 @@ class WrongLater(rl.TabularAgent):
     step = wrong_later
 
 
+@pytest.mark.slow
 def test_an_error_is_that_of_a_run_by_itself():
     with pytest.raises(LearningError) as alone:
         WrongLater().learn("FrozenLake-v1", steps=1_000, seed=0)

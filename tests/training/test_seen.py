@@ -105,6 +105,7 @@ class Jackpot(gymnasium.Env):
         return self.s, reward, terminated, False, {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("happens", [(2, 9.0, False), (1, 5.0, False), (1, 9.0, True)])
 def test_a_rare_outcome_that_differs_from_the_table_is_met_in_the_environment(happens):
     says = (1, 9.0, False)
@@ -116,6 +117,7 @@ def test_a_rare_outcome_that_differs_from_the_table_is_met_in_the_environment(ha
     assert agent.record_.cumulative_reward.tobytes() == stepwise.record_.cumulative_reward.tobytes()
 
 
+@pytest.mark.slow
 def test_a_rare_outcome_as_the_table_says_changes_nothing():
     says = (1, 9.0, False)
     found = [

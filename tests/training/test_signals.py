@@ -101,7 +101,7 @@ def test_a_run_that_is_killed_again_and_again_ends_the_same(loop, steps, tmp_pat
     assert ended.episodes_.tobytes() == whole.episodes_.tobytes()
 
 
-@pytest.mark.cases("15-.*")
+@pytest.mark.cases("15-stepwise")
 @pytest.mark.parametrize("loop", BOTH)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_run_that_is_ended_loses_nothing(number, loop, tmp_path):

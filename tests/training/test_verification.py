@@ -151,6 +151,7 @@ def test_a_taxi_with_a_method_of_its_own_is_not_known(name):
     assert not is_known_kind(facts_of(gymnasium.make("Taxi-v4", fickle_passenger=True)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [2_000, 50_000])
 def test_a_difference_found_late_goes_back_and_on_with_the_bytes_of_the_stepwise_loop(steps):
     sentence = r"Generous: at state .* its table says reward .*again from step 1,000, up to which they agree"

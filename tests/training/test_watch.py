@@ -145,6 +145,7 @@ def test_an_action_that_is_closed_is_not_taken_any_more():
     assert (agent.visits_[:, 3] == visits).all()
 
 
+@pytest.mark.slow
 def test_an_attribute_that_makes_the_table_untrue_is_found_out():
     def add_bonus(env):
         env.unwrapped.bonus = 1.0
@@ -189,6 +190,7 @@ def test_regret_and_evaluation_are_those_of_the_edited_table():
     assert agent.record_.evaluation[-1] < 0.0
 
 
+@pytest.mark.slow
 def test_compiled_dynamics_whose_constants_have_changed_are_made_again():
     def heavier(env):
         env.unwrapped.gravity = 0.004
@@ -205,6 +207,7 @@ def test_compiled_dynamics_whose_constants_have_changed_are_made_again():
     assert not np.array_equal(learned[0].weights_, unedited.weights_)
 
 
+@pytest.mark.slow
 def test_the_proof_of_one_table_does_not_hold_for_another():
     gymnasium.register("test/Own-v0", entry_point=Own)
     try:
@@ -315,6 +318,7 @@ def test_what_is_done_to_the_wrappers_counts(edit):
         same(two_calls(gymnasium.make("FrozenLake-v1"), edit, "auto"), stepwise)
 
 
+@pytest.mark.slow
 def test_a_wrapper_that_changes_rewards_is_asked_what_it_does():
     stepwise = two_calls(gymnasium.make("FrozenLake-v1"), pay_more, "stepwise")
     same(two_calls(gymnasium.make("FrozenLake-v1"), pay_more, "compiled"), stepwise)

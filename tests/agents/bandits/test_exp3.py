@@ -36,6 +36,7 @@ def test_exp3(live):
     check_frequencies(draws)
 
 
+@pytest.mark.slow
 def test_exp3_neither_overflows_nor_loses_probability():
     """1e5 rounds of rewards of 1: the weights themselves would be beyond the largest number long before."""
     agent = rl.EXP3(epsilon=0.5).learn(bandit([1.0, 0.0, 1.0], kind="deterministic").to_env(), steps=100_000, seed=2)

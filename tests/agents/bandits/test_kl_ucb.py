@@ -59,6 +59,7 @@ def kl_bound(p, level):
     return bernoulli_bound(p, negative_entropy(p), level)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=2, max_size=6), st.integers(0, 99))
 def test_kl_ucb_spares_no_arm_that_might_be_the_best(arms, seed):
     """Arms with so many pulls, and so many rewards of 1 among them: the choice is the largest index, computed for all.

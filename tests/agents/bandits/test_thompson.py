@@ -57,6 +57,7 @@ def test_thompson_normal(live):
     np.testing.assert_allclose(agent.precision_, beliefs[:, :, 1], atol=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("least", [-1.0, 0.0, 1e-300])
 def test_a_file_of_parameters_that_no_draw_could_use_is_refused(least, tmp_path):
     """The draw would never end, in machine code that Ctrl-C does not reach."""

@@ -50,6 +50,7 @@ REGRESSORS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one_per_action", [True, False])
 @pytest.mark.parametrize("regressor", REGRESSORS.values(), ids=list(REGRESSORS))
 def test_fitted_q_solves_the_first_grid_of_the_notes(grid, batch, regressor, one_per_action):

@@ -66,6 +66,7 @@ def test_two_halves_give_the_whole_and_a_file_goes_on(learner, tmp_path):
     assert learner.episodes_.tobytes() == whole.episodes_.tobytes()
 
 
+@pytest.mark.slow
 def test_many_seeds_are_many_runs_with_intervals_and_the_optimum(learner):
     results = rl.train(learner, GRID, steps=600, seeds=3, evaluate_every=300, workers=2)
     assert results.stacked("evaluation").shape == (3, 2)
@@ -121,6 +122,7 @@ def test_observations_of_numbers_are_evaluated_by_episodes():
     assert agent.record_.optimal_value is None
 
 
+@pytest.mark.slow
 def test_what_cannot_be_learned_from_yet_is_evaluated_as_random_actions():
     agent = FittedQ(gamma=0.9).learn(GRID, steps=300, seed=1, evaluate_every=1)
     assert agent.record_.evaluation[0] == pytest.approx(49.09678578)

@@ -108,6 +108,7 @@ def test_learning_goes_on(walk):
     np.testing.assert_array_equal(whole.errors_, halves.errors_)
 
 
+@pytest.mark.slow
 def test_the_seed_decides(walk):
     def q(seed, **options):
         agent = FittedQ(ExtraTreesRegressor(5, **options), gamma=0.9, iterations=3)
@@ -123,6 +124,7 @@ def test_the_seed_decides(walk):
     np.testing.assert_array_equal(*twice)
 
 
+@pytest.mark.slow
 def test_any_regressor_and_any_features_will_do(walk):
     class Middle(RegressorMixin, BaseEstimator):
         """A regressor of somebody else: the mean of all targets, in a column."""
@@ -397,6 +399,7 @@ def test_locally_weighted_regression_where_samples_coincide():
             wrong.fit(X, y)
 
 
+@pytest.mark.slow
 def test_trees_drive_the_car_up_the_hill():
     """Ernst, Geurts & Wehenkel 2005: extra trees find the way, first back and then up, in 19 steps or a few more."""
     states = np.random.default_rng(1).uniform([-1.0, -3.0], [1.0, 3.0], size=(800, 2))

@@ -31,6 +31,7 @@ def test_one_expert_is_the_regressor_itself():
     )
 
 
+@pytest.mark.slow
 def test_a_jump_that_one_line_cannot_follow():
     y = np.where(X[:, 0] < 0.2, 1.0 + X[:, 0], -2.0 * X[:, 0])
     one, two = (np.mean((GatedExperts(k).fit(X, y).predict(X) - y) ** 2) for k in (1, 2))

@@ -143,6 +143,7 @@ def test_dependent_features_have_values_all_the_same(walks):
 # ------------------------------------------------------------------------------------------------------- LSPI
 
 
+@pytest.mark.slow
 def test_lspi_reaches_the_optimum(model, solved):
     agent = LSPI(OneHot(model.n_states), gamma=model.gamma).learn(Batch.from_model(model))
     assert agent.converged_

@@ -27,6 +27,7 @@ def cloud():
     return rng.normal(size=(128, 2)) @ rng.normal(size=(2, 5)) + 0.3 * rng.normal(size=(128, 5)) + 7.0
 
 
+@pytest.mark.slow
 def test_without_hidden_layers_it_is_principal_component_analysis(cloud):
     """The smallest reconstruction error of a linear code is the sum of the other eigenvalues (Baldi & Hornik 1989)."""
     features = AutoencoderFeatures(n_features=2, hidden=(), learning_rate=0.05, epochs=400, batch_size=128, seed=1).fit(
@@ -178,6 +179,7 @@ def test_an_agent_is_saved_with_it_and_loaded_without_pytorch(driver, seen, tmp_
         assert found["weights"].tobytes() == loaded.learn("MountainCar-v0", steps=200, seed=8).weights_.tobytes()
 
 
+@pytest.mark.slow
 def test_arrays_that_do_not_fit_together_are_no_features(driver, tmp_path):
     """The compiled form trusts them: it would read what is not its own."""
     driver.save(tmp_path / "driver.npz")

@@ -114,6 +114,7 @@ def test_steps_leave_nothing_behind_in_memory():
     assert sum(each.count_diff for each in grown) < 1_000
 
 
+@pytest.mark.slow
 def test_the_best_is_restored():
     """Evaluations of a run play the same episodes, so the best is worth again what it was."""
     agent = DQN(**SMALL, learning_rate=0.02)
@@ -457,6 +458,7 @@ class Blinking(gymnasium.Env):
         return np.zeros(1, dtype=np.float32), paid, self.age == 2, False, {}
 
 
+@pytest.mark.slow
 def test_who_sees_the_latest_observations_remembers():
     for frames, best in ((1, 0.5), (2, 1.0)):
         agent = DQN(

@@ -65,6 +65,7 @@ def test_the_policy_becomes_optimal(doors):
     assert (found.n_examples_ <= 30).all()
 
 
+@pytest.mark.slow
 def test_rollouts_are_worth_the_action_values_of_the_policy(doors):
     """The policy always goes right; a linear system gives its action values. Within five standard errors in each of
     12 pairs: wrong once in 100,000 such tests.
@@ -108,6 +109,7 @@ def test_certain_returns_need_no_test():
     assert winners(np.array([[[1.0] * 4, [2.0] * 4], [[3.0] * 4, [3.0] * 4]]), 0.95).tolist() == [1, -1]
 
 
+@pytest.mark.slow
 def test_same_seed_same_bytes_for_any_number_of_workers(doors):
     env, _ = doors
     cells = np.linspace(1, 6, 50)[:, None]
@@ -151,6 +153,7 @@ def test_bad_parameters_are_named(settings, message):
         search(**settings)
 
 
+@pytest.mark.slow
 def test_it_learns_for_so_many_steps_as_every_agent_does(doors, tmp_path):
     env, _ = doors
     few = {"states": 8, "rollouts": 2, "horizon": 5, "confidence": 0.5}

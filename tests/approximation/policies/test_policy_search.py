@@ -255,6 +255,7 @@ def agent(request):
     return replace(AGENTS[request.param])
 
 
+@pytest.mark.slow
 def test_two_halves_give_the_whole_in_the_middle_of_an_iteration(agent):
     whole = replace(agent).learn(NOTES_GRID, steps=400, seed=3, record_every=10)
     agent.learn(NOTES_GRID, steps=170, seed=3, record_every=10)
@@ -268,6 +269,7 @@ def test_two_halves_give_the_whole_in_the_middle_of_an_iteration(agent):
     assert agent.record_.time[-1] == whole.record_.time[-1] == 400
 
 
+@pytest.mark.slow
 def test_steps_give_what_as_many_iterations_give(agent):
     by_steps = replace(agent).learn(NOTES_GRID, steps=400, seed=3)
     by_iterations = agent.learn(NOTES_GRID, iterations=len(by_steps.scores_), seed=3)
@@ -283,6 +285,7 @@ def test_episodes_that_fill_iterations_are_evaluated_after_them(agent):
     assert agent.record_.evaluation[-1] == pytest.approx(last)
 
 
+@pytest.mark.slow
 def test_many_seeds_are_many_runs_with_the_optimum(agent):
     results = rl.train(agent, NOTES_GRID, steps=600, seeds=2, evaluate_every=300)
     for seed, record in enumerate(results.records):

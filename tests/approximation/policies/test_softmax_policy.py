@@ -150,6 +150,7 @@ def test_the_box_is_followed_in_both_loops(agent):
     np.testing.assert_allclose(compiled.policy(vectors), softmax(vectors @ theta), rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_one_hot_is_the_table():
     """S&B2 section 13.5 for a table, to the last bit; one-hot vectors, because their agent is compiled already."""
     common = {"gamma": 0.9, "actor_rate": 0.3, "critic_rate": 0.2, "actor_lambda": 0.8, "critic_lambda": 0.6}

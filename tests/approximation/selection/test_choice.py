@@ -53,6 +53,7 @@ def choice(candidates, corridor):
     )
 
 
+@pytest.mark.slow
 def test_the_tree_is_chosen_where_it_is_exact(choice):
     """Nothing is random in the corridor: values that are exact have no error on held-out episodes either."""
     assert choice.best == "tree"
@@ -82,6 +83,7 @@ def test_with_one_seed_folds_are_the_pairs(candidates, corridor):
     assert 0.0 < one.tests["mean"].statistic < plain.statistic  # corrected for overlapping training sets
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_changes_nothing(candidates, corridor, choice):
     with joblib.parallel_config("threading"):  # processes take seconds to start
         again = choose_approximator(

@@ -149,6 +149,7 @@ def test_one_step_is_that_of_the_enumeration(data):
     assert score_episodes(learned.pomdp, episodes) == pytest.approx(learned.log_likelihoods_[-1], abs=1e-9)
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_the_likelihood_never_decreases(data):
     pomdp = data.draw(pomdps())
@@ -320,6 +321,7 @@ def test_evidence_that_turns_around_is_weighed_to_the_end():
     np.testing.assert_allclose(learned.pomdp.observation[0, 0], [400 / 900, 500 / 900], atol=1e-9)
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_the_best_path_is_that_of_the_enumeration(data):
     pomdp = data.draw(pomdps())

@@ -110,6 +110,7 @@ def _update(model, belief, a, z, after):
         return False
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(data=st.data())
 def test_its_bounds_hold_the_exact_optimum_of_random_models(random_pomdps, data):
