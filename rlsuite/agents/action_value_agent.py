@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.agents.memory import begin
+from rlsuite.agents.memory import Memory, begin
 from rlsuite.agents.tabular import TabularAgent, greedy
 from rlsuite.agents.values import Representation, chosen
 from rlsuite.core.aliases import Observation
 from rlsuite.core.checks import legal_actions
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.kernels import Begin
+from rlsuite.training.legality import Legality
 
 if TYPE_CHECKING:  # the feature maps need scikit-learn
     from rlsuite.features.estimators import Transformer
@@ -28,7 +29,10 @@ class ActionValueAgent(TabularAgent):
     whose observations are numbers; in the compiled loop wherever there is a table or compiled dynamics, and the
     features are a `FeatureMap`.
 
-    The rule of an agent of your own asks its memory: `rlsuite.agents.memory` lists what there is to ask.
+    The rule of an agent of your own asks its memory: `rlsuite.agents.memory` lists what there is to ask. With features,
+    each update computes ``memory.q`` again. A class that sets ``renews = True`` beside its `step` saves that time: its
+    rule calls `rlsuite.agents.memory.renew` before it reads ``memory.q``, or calls `max_value` or `greedy`, after an
+    update; `choose` and `action_probabilities` need no such call.
 
     Parameters
     ----------
@@ -88,12 +92,21 @@ class ActionValueAgent(TabularAgent):
 
     begin: ClassVar[Begin] = begin
 
+    renews: ClassVar[bool] = False
+    """Whether `step` of the same class calls `renew` before it reads values that an update may have changed."""
+
     values: Representation | None = None
     features: "FeatureMap | Transformer | None" = None
 
     def representation(self) -> Representation:
         """What the values are learned in."""
         return chosen(self.values, self.features, self.initial_value)
+
+    def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Memory:
+        """Make a memory of initial values, in which an update leaves no value out of date that the rule may read."""
+        memory = super().init_memory(legal, legality)
+        author = next((kind for kind in type(self).__mro__ if "step" in vars(kind)), ActionValueAgent)
+        return memory if vars(author).get("renews", False) else self.values_.kept_current(memory)
 
     # ------------------------------------------------------------------------------------------------- what was learned
 

@@ -19,9 +19,10 @@ A state value is the value of the only action, `STATE`: a rule of prediction ask
 STATE)``, for the action of the policy that it follows by `next_action`, and for rho by `ratio`.
 
 What the functions of `rlsuite.agents.exploration` need is there for both: ``memory.q[row]`` holds the values of all
-actions in the row that `locate_next` has returned. Of features these are values by the weights of that moment. An
-update marks them as out of date, and `choose` and `action_probabilities` compute them again first; a rule that reads
-``memory.q`` or asks for `max_value` after an update calls `renew` before.
+actions in the row that `locate_next` has returned, also after an update. With features that costs time, which a rule
+saves whose class sets ``renews = True``: an update then only marks the values as out of date, `choose` and
+`action_probabilities` compute them again first, and the rule calls `renew` before it reads ``memory.q``, or calls
+`max_value` or `greedy`, after an update.
 """
 
 from typing import Annotated, Any, NamedTuple, Protocol, TypeAlias
@@ -295,7 +296,7 @@ def update_and_decay(memory: Memory, traces: Traces, amount: float, decay: float
 
 @compiled(in_place=True)
 def renew(memory: Memory, row: int, action: int) -> None:
-    """Compute ``memory.q[row, action]`` again after an update; only to read it, as `choose` does that by itself."""
+    """Compute ``memory.q[row, action]`` again after an update; only a rule with ``renews = True`` needs it."""
     memory.operations.renew(memory, row)
 
 

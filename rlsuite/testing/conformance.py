@@ -142,8 +142,9 @@ def check_features_give_what_a_table_gives(agent: Agent) -> None:
         _expect(
             _values(table)[acting].tobytes() == _values(weights)[acting].tobytes(),
             agent,
-            f"{name}: with a feature for each state it learns other values than in a table; before a rule reads "
-            "memory.q, or asks for max_value or greedy, after an update, it has to call renew(memory, row, action)",
+            f"{name}: with a feature for each state it learns other values than in a table; with renews = True, a "
+            "rule has to call renew(memory, row, action) before it reads memory.q, or calls max_value or greedy, after "
+            "an update",
         )
 
 

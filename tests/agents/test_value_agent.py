@@ -9,6 +9,7 @@ import pytest
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.agents import end_step, locate, locate_next, update, value
+from rlsuite.agents.control.eligibility import EligibilityAgent, credit
 from rlsuite.agents.exploration import action_probabilities
 from rlsuite.agents.values import Linear, Table
 from rlsuite.approximation import OneHot, SemiGradientSarsa, TileCoding
@@ -190,6 +191,68 @@ def test_a_rule_need_not_say_that_values_have_changed(kind, loop):
     )
     assert table.q_.tobytes() == weights.q_.tobytes()
     assert table.episodes_.tobytes() == weights.episodes_.tobytes()
+
+
+def reading_after_an_update(read, base):
+    """A rule that updates two observations, reads what it knows of both, and chooses by that."""
+
+    @rl.compiled
+    def step(memory, t, rng):
+        s, chosen, over = locate(memory, t.state), -1, t.terminated or t.truncated
+        update(memory, s, t.action, 0.1 * (t.reward - value(memory, s, t.action)))
+        update(memory, s, t.action, 0.1 * read(memory, s, rng))
+        if not over:
+            next_s = locate_next(memory, t.next_state)
+            update(memory, next_s, 1, 0.01 + 0.1 * rl.max_value(memory, next_s))
+            chosen = int(100.0 * read(memory, next_s, rng)) % memory.q.shape[1]
+        end_step(memory, s, t.action, over)
+        return chosen
+
+    return type("Reading", (base,), {"step": step})
+
+
+@rl.compiled
+def reads_entries(memory, row, rng):
+    return memory.q[row, 0] + memory.q[row, 1]
+
+
+@rl.compiled
+def asks_for_the_greatest(memory, row, rng):
+    return rl.max_value(memory, row)
+
+
+@rl.compiled
+def asks_for_the_best(memory, row, rng):
+    return 0.1 * rl.greedy(memory, row, rng)
+
+
+@rl.compiled
+def with_traces(memory, t, rng):
+    """Sarsa(lambda) that chooses its next action by the greatest value after the update."""
+    s, over = locate(memory, t.state), t.terminated or t.truncated
+    next_s = locate_next(memory, t.next_state)
+    credit(memory, s, t.action, 0.2, t.reward + 0.9 * rl.max_value(memory, next_s) - value(memory, s, t.action))
+    chosen = -1 if over else rl.greedy(memory, next_s, rng)
+    end_step(memory, s, t.action, over)
+    return chosen
+
+
+class WithTraces(EligibilityAgent):
+    step = with_traces
+
+
+@pytest.mark.cases("stepwise")
+@pytest.mark.parametrize("loop", ["compiled", "stepwise"])
+def test_a_rule_may_read_values_at_any_time(loop):
+    """Also one whose base has a rule that says otherwise of itself."""
+    reading = [reading_after_an_update(read, rl.QLearning) for read in (reads_entries, asks_for_the_greatest)]
+    kinds = (*reading, reading_after_an_update(asks_for_the_best, rl.ActionValueAgent), WithTraces)
+    for kind in kinds if loop == "stepwise" else kinds[:1]:  # each is compiled twice
+        table, weights = (
+            kind(features=features).learn("FrozenLake-v1", steps=600, seed=1, loop=loop)
+            for features in (None, OneHot())
+        )
+        assert table.q_.tobytes() == weights.q_.tobytes()
 
 
 def test_what_is_out_of_date_is_not_kept_in_files(tmp_path):

@@ -170,7 +170,7 @@ def reading_old_values(memory, t, rng):
 
 
 class ReadingOldValues(rl.ActionValueAgent):
-    step = reading_old_values
+    step, renews = reading_old_values, True
 
 
 @rl.compiled
@@ -240,7 +240,7 @@ BROKEN = {
     LearningNaN: ("what_is_learned_is_finite", "q_ is no longer finite"),
     BreakingTheLaw: ("both_loops_give_the_same_bytes", "cannot learn the problem 'corridor': .* chose action 0"),
     AskingTheOthers: ("the_same_seed_gives_the_same_bytes", "two runs with the same seed differ, in q"),
-    ReadingOldValues: ("features_give_what_a_table_gives", "other values than in a table; .* call renew"),
+    ReadingOldValues: ("features_give_what_a_table_gives", "other values than in a table; .* has to call renew"),
     OnlyInATable: ("features_give_what_a_table_gives", "not with features .* derive it from rlsuite.TabularAgent"),
     Undeclared: (
         "whole_numbers_say_what_they_may_be",

@@ -79,6 +79,7 @@ class ExpectedSarsa(ActionValueAgent):
     True
     """
 
+    renews: ClassVar[bool] = True
     step: ClassVar[Step] = _step
 
     def scratch(self, n_states: int, n_actions: int) -> Probabilities:

@@ -100,6 +100,7 @@ class NStepSarsa(NStepAgent):
     True
     """
 
+    renews: ClassVar[bool] = True
     step: ClassVar[Step] = _sarsa_step
 
 
@@ -140,4 +141,5 @@ class NStepExpectedSarsa(NStepAgent):
     True
     """
 
+    renews: ClassVar[bool] = True
     step: ClassVar[Step] = _expected_sarsa_step

@@ -128,6 +128,7 @@ class WatkinsQLambda(EligibilityAgent):
     3
     """
 
+    renews: ClassVar[bool] = True
     step: ClassVar[Step] = _watkins_step
 
 
@@ -172,6 +173,7 @@ class NaiveQLambda(EligibilityAgent):
     True
     """
 
+    renews: ClassVar[bool] = True
     step: ClassVar[Step] = _naive_step
 
 
@@ -219,4 +221,5 @@ class PengQLambda(EligibilityAgent):
     """
 
     traces: str = field(init=False, repr=False, default="accumulating")
+    renews: ClassVar[bool] = True
     step: ClassVar[Step] = _peng_step

@@ -119,4 +119,5 @@ class QLearning(ActionValueAgent):
     -13.0
     """
 
+    renews: ClassVar[bool] = True
     step: ClassVar[Step] = _step

@@ -146,6 +146,7 @@ class NStepQSigma(NStepAgent):
     """
 
     begin: ClassVar[Begin] = _begin
+    renews: ClassVar[bool] = True
     step: ClassVar[Step] = _step
 
     # none, as the values of all actions are asked n steps later

@@ -64,4 +64,5 @@ class Sarsa(ActionValueAgent):
     True
     """
 
+    renews: ClassVar[bool] = True
     step: ClassVar[Step] = _step

@@ -83,4 +83,5 @@ class SarsaLambda(EligibilityAgent):
     last episode under 100 steps: True
     """
 
+    renews: ClassVar[bool] = True
     step: ClassVar[Step] = _step

@@ -104,6 +104,7 @@ class NStepTreeBackup(NStepAgent):
     -13.0
     """
 
+    renews: ClassVar[bool] = True
     step: ClassVar[Step] = _step
 
     # none, as the values of all actions are asked n steps later

@@ -113,6 +113,7 @@ class TrueOnlineSarsaLambda(ActionValueAgent):
     """
 
     begin: ClassVar[Begin] = _begin
+    renews: ClassVar[bool] = True
     step: ClassVar[Step] = _step
 
     lambda_: float = 0.9

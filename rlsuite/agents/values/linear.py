@@ -18,6 +18,7 @@ from rlsuite.agents.prediction.policies import check_size, policy_table
 from rlsuite.agents.schedules import VISITS, Rate
 from rlsuite.agents.storage import whole
 from rlsuite.agents.values.features import (
+    CURRENT_FEATURES,
     FEATURES,
     FEATURES_ON_DEMAND,
     by_fresh_values,
@@ -166,6 +167,10 @@ class Linear(Representation):
             exploration=by_fresh_values(memory.exploration),
             operations=FEATURES,
         )
+
+    def kept_current(self, memory: Memory) -> Memory:
+        """Let each update compute the values of both rows again."""
+        return memory._replace(operations=CURRENT_FEATURES)
 
     def of_states(self, memory: Memory, followed: "ArrayLike | None", evaluated: NDArray[np.float64] | None) -> Memory:
         """Add weights of state values, and the tables of the policies.

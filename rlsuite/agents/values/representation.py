@@ -77,6 +77,10 @@ class Representation(Described):
     def of_actions(self, memory: Memory) -> Memory:
         """Add the initial values of actions to a memory that has none yet."""
 
+    def kept_current(self, memory: Memory) -> Memory:
+        """Let ``memory.q`` be right after every update, for a rule that does not call `renew`."""
+        return memory
+
     @abstractmethod
     def of_states(self, memory: Memory, followed: "ArrayLike | None", evaluated: NDArray[np.float64] | None) -> Memory:
         """Add the initial values of states, and the policies: `evaluated` is None where it is the one followed."""
