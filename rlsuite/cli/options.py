@@ -129,11 +129,16 @@ def add_workers_flag(parser: TakesFlags, stepped: str) -> None:
     )
 
 
+def check_workers(chosen: argparse.Namespace) -> None:
+    """Raise ParameterError if fewer than one core was typed."""
+    if chosen.workers is not None and chosen.workers < 1:
+        raise ParameterError(f"--workers {chosen.workers} is less than 1; leave it out to use all cores")
+
+
 def workers_of(chosen: argparse.Namespace) -> int:
     """How many cores to use: those that this process may use, unless a number was typed."""
+    check_workers(chosen)
     if chosen.workers is not None:
-        if chosen.workers < 1:
-            raise ParameterError(f"--workers {chosen.workers} is less than 1; leave it out to use all cores")
         return chosen.workers
     from joblib import cpu_count
 

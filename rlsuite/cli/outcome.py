@@ -93,6 +93,8 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
         )
     if row.measure != VALUE:
         print(f"  {NOT_EVALUATED}")
+        if records[0].optimal_value is not None:
+            print(f"  undiscounted return of the best policy: {number(records[0].optimal_value)}")
     warning = _no_end_reached(agent, results)
     if warning:
         print(f"  {warning}")

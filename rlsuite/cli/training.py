@@ -17,6 +17,7 @@ from rlsuite.cli.options import (
     add_json_flag,
     add_time_limit_flag,
     add_workers_flag,
+    check_workers,
     agent_of,
     env_keywords_of,
     import_packages,
@@ -98,6 +99,7 @@ def run(chosen: argparse.Namespace) -> int:
     """Learn."""
     if chosen.steps is chosen.episodes is None:
         chosen.steps = DEFAULT_STEPS
+    check_workers(chosen)
     import_packages()
     agent = _saved_agent(chosen) if chosen.agent_name.endswith(".npz") else agent_of(chosen)
     env_keywords = env_keywords_of(chosen)

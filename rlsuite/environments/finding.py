@@ -117,6 +117,8 @@ def _no_env(found: object) -> str:
 
     if inspect.isclass(found) and issubclass(found, gymnasium.Env):
         return f"{found.__name__} is a class of environments: write {found.__name__}() to make one"
+    if inspect.isroutine(found):
+        return f"{found.__name__} is a function, not an environment: call it, and give what it returns"
     if callable(getattr(found, "learn", None)):
         return f"{type(found).__name__}(...) is an agent, not an environment: write agent.learn(env, ...)"
     return f"{found!r} is not an environment: give an id, 'module:Id', 'file.py:Class' or an instance of gymnasium.Env"

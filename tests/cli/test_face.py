@@ -100,7 +100,7 @@ def test_version(rlsuite):
             "unknown flag '--is-slippery'; a keyword of the environment is written --env is_slippery=VALUE (see ",
         ),
         (
-            ["train", "sarsa", "FrozenLake-v1", "--seeds", "2", "--workers", "0"],
+            ["train", "sarsa", "FrozenLake-v1", "--workers", "0"],
             "--workers 0 is less than 1; leave it out ",
         ),
         (["--trian"], "the following arguments are required: COMMAND; see 'rlsuite --help'"),

@@ -232,10 +232,11 @@ def test_undiscounted_without_a_time_limit(rlsuite_json):
 
 def test_why_there_is_no_greedy_policy_s_return(rlsuite):
     done = rlsuite("train", "q-learning", "CliffWalking-v1", "--steps", "4000", "--gamma", "1", "--seed", "1")
-    assert done.out.splitlines()[3] == (
+    assert done.out.splitlines()[3:5] == [
         "  the greedy policy is not evaluated: at gamma 1 it may never reach an end, and the environment has no time "
-        "limit; give --max-episode-steps"
-    )
+        "limit; give --max-episode-steps",
+        "  undiscounted return of the best policy: -13",
+    ]
 
 
 def test_figures_are_spelled_as_flags_are(rlsuite, tmp_path):
