@@ -308,5 +308,5 @@ def test_a_forgotten_space_is_named(forgotten, given, wrapped):
 def test_things_that_are_no_environment(thing):
     with pytest.raises(ParameterError, match=r"is not an environment: give an id, 'module:Id', 'file\.py:Class' or"):
         find_env(thing)
-    with pytest.raises(ParameterError, match=r"^<lambda> is a function, not an environment: call it, and give what it "):
+    with pytest.raises(ParameterError, match=r"^<lambda> is a function, not an environment: call it, and give what"):
         find_env(lambda: gymnasium.make("FrozenLake-v1"))
