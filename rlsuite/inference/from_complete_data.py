@@ -61,14 +61,10 @@ def estimate(
     _check_visited("never occurs", visits + _pseudo("prior.start", parts.start, even[0]), visits)
     rows = transition + _pseudo("prior.transition", parts.transition, even)
     _check_visited("is never left", rows.sum(axis=1), visits)
-    weights = np.zeros((len(state), number))
-    weights[np.arange(len(state)), state] = 1.0
     values, row = family.distinct(data.z)
-    gathered = weights
-    if len(values) < len(state):
-        gathered = np.zeros((len(values), number))
-        np.add.at(gathered, row, weights)
-    learned = family.fit_weighted(values, gathered, family.resolve_prior(parts.emission, data.z))
+    weights = np.zeros((len(values), number))
+    np.add.at(weights, (row, state), 1.0)
+    learned = family.fit_weighted(values, weights, family.resolve_prior(parts.emission, data.z))
     return (
         dirichlet.most_probable(start, _pseudo("prior.start", parts.start, even[0]), even[0]),
         dirichlet.most_probable(rows, np.zeros(rows.shape), even),

@@ -23,6 +23,8 @@ def test_relative_frequencies():
     assert hmm.start.tolist() == [1.0, 0.0]
     np.testing.assert_allclose(hmm.transition, [[1 / 3, 2 / 3], [0, 1]])
     np.testing.assert_allclose(hmm.emission.table, [[1, 0, 0], [0, 1 / 3, 2 / 3]])
+    few = from_states([1, 0, 1], [0, 1, 0])  # fewer observations than twice the symbols
+    np.testing.assert_allclose(few.emission.table, [[0, 1], [1, 0]])
 
 
 def test_pseudo_counts_are_those_of_the_m_estimate():

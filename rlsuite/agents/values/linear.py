@@ -298,9 +298,13 @@ class Linear(Representation):
         return policy
 
     def followed(self, memory: Memory) -> NDArray[np.float64]:
-        """The same of all ids: probabilities, shape (n_ids, n_actions)."""
+        """The same of all ids: probabilities, shape (n_ids, n_actions), 0 at ends."""
         policy = cast(Callable[..., NDArray[np.float64]], self.followed_policy(memory))
-        return np.array([policy(vector, legal) for vector, legal in zip(self.all_ids(), self.legal_ids, strict=True)])
+        ids, legal = self.all_ids(), self.legal_ids
+        table = np.zeros(legal.shape)
+        for row in np.flatnonzero(legal.any(axis=1)):
+            table[row] = policy(ids[row], legal[row])
+        return table
 
     def followed_at(
         self,
