@@ -4,12 +4,13 @@ A hidden Markov model has one observation at a time; in a POMDP an action comes 
 the model, and numbers count from 0. ``?`` stands for a missing observation.
 """
 
+import importlib
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from rlsuite.inference import (
     HMM,
     StateScores,
     decode_episode,
+    entropy,
     path_log_probability,
     smooth_episode,
     state_scores,
@@ -35,6 +37,9 @@ MOST_NAMED = 40
 
 ACTION, OBSERVATION = "action", "observation"
 """Titles of the columns of a file, if it has a line of titles."""
+
+PART = f"{OBSERVATION}."
+"""Where observations are vectors, each of their columns has a title that begins like this."""
 
 
 class Steps(NamedTuple):
@@ -81,7 +86,8 @@ def read(path: str, width: int, *, with_actions: bool) -> Steps:
 
     Entries are separated by commas, semicolons or tabs, else by blanks; what follows # is a comment. For a POMDP each
     line holds an action and an observation; for a hidden Markov model any number of observations, or one if it is a
-    vector. A first line of titles tells the columns ``action`` and ``observation`` from others.
+    vector. A first line of titles tells the columns ``action`` and ``observation`` from others; a vector has columns
+    ``observation.a``, ``observation.b`` and so on.
 
     Parameters
     ----------
@@ -101,7 +107,7 @@ def read(path: str, width: int, *, with_actions: bool) -> Steps:
     if not lines:
         raise FileError(f"{path} holds no observations")
     titles = [entry.casefold() for entry in lines[0][1]]
-    if OBSERVATION in titles:
+    if observed(titles):
         return _columns(path, lines[1:], titles, with_actions=with_actions)
     if with_actions:
         words = [word for at, line in lines for word in _even(path, at, line)]
@@ -127,11 +133,20 @@ def titled(path: str) -> dict[str, list[str]]:
     if not lines:
         raise FileError(f"{path} holds no observations")
     titles = [entry.casefold() for entry in lines[0][1]]
-    if OBSERVATION in titles:
+    if observed(titles):
         return _by_title(path, lines[1:], titles)
     if all(re.fullmatch("[a-z_ ]+", title) for title in titles):
         raise FileError(f"{path}: there is no column {OBSERVATION!r}, only {', '.join(titles)}")
     return {OBSERVATION: [word for _, line in lines for word in line]}
+
+
+def observed(titles: Iterable[str]) -> list[str]:
+    """Return the titles of observations.
+
+    >>> observed(["day", "observation.wind", "observation.sky", "state"])
+    ['observation.wind', 'observation.sky']
+    """
+    return [title for title in titles if title == OBSERVATION or title.startswith(PART)]
 
 
 def index(what: str, word: str, labels: Sequence[str] | None, how_many: int) -> int:
@@ -219,8 +234,14 @@ def _columns(path: str, lines: list[tuple[int, list[str]]], titles: list[str], *
         raise FileError(
             f"{path}: there is no column {ACTION!r}, and in a POMDP an action comes before each observation"
         )
+    seen = observed(titles)
+    if with_actions and seen != [OBSERVATION]:
+        raise FileError(
+            f"{path}: observations of a POMDP are one column {OBSERVATION!r}, and there is {', '.join(seen)}"
+        )
     column = _by_title(path, lines, titles)
-    return Steps(column[ACTION] if with_actions else [], [[word] for word in column[OBSERVATION]])
+    rows = zip(*(column[title] for title in seen), strict=True)
+    return Steps(column[ACTION] if with_actions else [], [list(row) for row in rows])
 
 
 def _by_title(path: str, lines: list[tuple[int, list[str]]], titles: list[str]) -> dict[str, list[str]]:
@@ -251,6 +272,13 @@ class Trail:
     """(n,): the most probable states"""
     path_log_probability: float = np.nan
     """nats"""
+    entropy: FloatArray | None = None
+    """(n,) float64: bits that the probabilities leave open"""
+
+    @property
+    def known(self) -> FloatArray:
+        """(n, K) float64: what is known of the states at each time, given what was asked for."""
+        return self.beliefs if self.smoothed is None else self.smoothed
 
     @property
     def states(self) -> list[str]:
@@ -260,13 +288,14 @@ class Trail:
     def heads(self) -> list[str]:
         """Titles of the columns of a table."""
         path = [] if self.path is None else ["most probable path"]
-        return [*self.seen, *heads(self.states), *path]
+        entropy = [] if self.entropy is None else ["entropy (bits)"]
+        return [*self.seen, *heads(self.states), *entropy, *path]
 
     def row(self, t: int) -> list[str]:
         """The row of a time in a table."""
-        known = self.beliefs if self.smoothed is None else self.smoothed
         path = [] if self.path is None else [self.states[int(self.path[t])]]
-        return [*(texts[t] for texts in self.seen.values()), *cells(known[t], self.states), *path]
+        entropy = [] if self.entropy is None else [number(float(self.entropy[t]))]
+        return [*(texts[t] for texts in self.seen.values()), *cells(self.known[t], self.states), *entropy, *path]
 
     def facts(self) -> Facts:
         """All of it, for JSON."""
@@ -278,15 +307,25 @@ class Trail:
         }
         if self.smoothed is not None:
             facts["smoothed"] = self.smoothed
+        if self.entropy is not None:
+            facts["entropy"] = self.entropy
         if self.path is not None:
             facts |= {"path": self.path, "path_log_probability": self.path_log_probability}
         return facts
 
 
-def recognised(found: Trail, truth: list[str]) -> StateScores:
-    """Compare the states that were found with the true ones, given by name or number.
+class Recognised(NamedTuple):
+    """How well the hidden states are known."""
 
-    Those of the path count, if there is one, else the most probable state at each time.
+    scores: StateScores
+    """of the path, if there is one, else of the most probable state at each time"""
+    average_precision: FloatArray
+    """(K,) float64: area below precision against recall, over all thresholds of a state's probability; NaN if it never
+    occurs"""
+
+
+def recognised(found: Trail, truth: list[str]) -> Recognised:
+    """Compare the states that were found with the true ones, given by name or number.
 
     Raises
     ------
@@ -296,13 +335,17 @@ def recognised(found: Trail, truth: list[str]) -> StateScores:
     if len(truth) != len(found.beliefs):
         first = " (the first is that before the first action)" if ACTION in found.seen else ""
         raise ParameterError(f"--truth has {len(truth)} states, and there are {len(found.beliefs)} times{first}")
-    known = found.beliefs if found.smoothed is None else found.smoothed
-    guessed = known.argmax(axis=1) if found.path is None else found.path
-    states = [index("state", word, found.state_labels, found.beliefs.shape[1]) for word in truth]
-    return state_scores(states, guessed)
+    metrics: Any = importlib.import_module("sklearn.metrics")  # has no type annotations
+    guessed = found.known.argmax(axis=1) if found.path is None else found.path
+    states = np.array([index("state", word, found.state_labels, len(found.states)) for word in truth])
+    areas = [
+        metrics.average_precision_score(states == state, probability) if (states == state).any() else np.nan
+        for state, probability in enumerate(found.known.T)
+    ]
+    return Recognised(state_scores(states, guessed), np.array(areas))
 
 
-def trail(model: HMM | POMDP, steps: Steps, *, smooth: bool, decode: bool) -> Trail:
+def trail(model: HMM | POMDP, steps: Steps, *, smooth: bool, decode: bool, with_entropy: bool = False) -> Trail:
     """Return the probabilities of the hidden states.
 
     Parameters
@@ -311,7 +354,7 @@ def trail(model: HMM | POMDP, steps: Steps, *, smooth: bool, decode: bool) -> Tr
         The model.
     steps : Steps
         The observations, and in a POMDP the actions before them.
-    smooth, decode : bool
+    smooth, decode, with_entropy : bool
         What to compute besides the beliefs.
 
     Raises
@@ -321,9 +364,9 @@ def trail(model: HMM | POMDP, steps: Steps, *, smooth: bool, decode: bool) -> Tr
     ModelError
         If the hidden Markov model has no such observation, or it is impossible; the message says at which time.
     """
-    if isinstance(model, HMM):
-        return _of_hmm(model, steps, smooth, decode)
-    return _of_pomdp(model, steps, smooth, decode)
+    is_hmm = isinstance(model, HMM)
+    found = _of_hmm(model, steps, smooth, decode) if is_hmm else _of_pomdp(model, steps, smooth, decode)
+    return replace(found, entropy=entropy(found.known)) if with_entropy else found
 
 
 def _of_hmm(model: HMM, steps: Steps, smooth: bool, decode: bool) -> Trail:

@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -13,8 +14,8 @@ from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, columns, number,
 from rlsuite.errors import ParameterError
 
 if TYPE_CHECKING:
-    from rlsuite.cli.filter_table import Steps, Trail
-    from rlsuite.inference import HMM, StateScores
+    from rlsuite.cli.filter_table import Recognised, Steps, Trail
+    from rlsuite.inference import HMM
     from rlsuite.models import POMDP
 
 
@@ -65,6 +66,9 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--smooth", action="store_true", help="use all observations for each time, not only those until then"
     )
+    parser.add_argument(
+        "--entropy", action="store_true", help="also how much the probabilities leave open at each time, in bits"
+    )
     parser.add_argument("--decode", action="store_true", help="also the most probable path of hidden states")
     parser.add_argument(
         "--best-action",
@@ -74,7 +78,8 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--truth",
         metavar="S,...",
-        help="the true states, one for each time: how many are recognised, and the precision and recall of each state",
+        help="the true states, one for each time: how many are recognised, and the precision and recall of each state, "
+        "averaged over all thresholds, too",
     )
     parser.add_argument(
         "--plot", metavar="FILE.png", help="draw the states of a hidden Markov model over time (.png, .svg, .pdf)"
@@ -103,15 +108,15 @@ def run(chosen: argparse.Namespace) -> int:
         raise ParameterError(f"--best-action applies only to POMDPs, and {chosen.model} is a hidden Markov model")
     steps = _steps_of_hmm(chosen, model) if isinstance(model, HMM) else _steps_of_pomdp(chosen, model)
     with compiling_message():
-        found = trail(model, steps, smooth=chosen.smooth, decode=chosen.decode)
+        found = trail(model, steps, smooth=chosen.smooth, decode=chosen.decode, with_entropy=chosen.entropy)
         best = _best_action(model, found) if chosen.best_action and not isinstance(model, HMM) else None
-    scores = None if chosen.truth is None else recognised(found, split(chosen.truth))
+    known = None if chosen.truth is None else recognised(found, split(chosen.truth))
     if chosen.plot and isinstance(model, HMM):
         from rlsuite.plotting import state_posteriors
         from rlsuite.plotting.figure import write
 
         write(chosen.plot, state_posteriors, model, found.given["observations"], **look)
-    _report(chosen, found, best, scores)
+    _report(chosen, found, best, known)
     return 0
 
 
@@ -187,11 +192,12 @@ def _either(words: list[str], listed: list[str]) -> list[str]:
     return words or listed
 
 
-def _report(chosen: argparse.Namespace, found: "Trail", best: BestAction | None, scores: "StateScores | None") -> None:
+def _report(chosen: argparse.Namespace, found: "Trail", best: BestAction | None, known: "Recognised | None") -> None:
     if chosen.json:
         written = {"plot": chosen.plot} if chosen.plot else {}
-        known = {} if scores is None else {"scores": scores._asdict()}
-        print_json({"model": chosen.model, **found.facts(), **(best or {}), **known, **written})
+        scores = {} if known is None else {**known.scores._asdict(), "average_precision": known.average_precision}
+        scored = {"scores": scores} if scores else {}
+        print_json({"model": chosen.model, **found.facts(), **(best or {}), **scored, **written})
         return
     print(f"{chosen.model}, {'smoothed' if chosen.smooth else 'filtered'}")
     print(table(["t", *found.heads()], _rows(found), len(found.beliefs)))
@@ -201,11 +207,12 @@ def _report(chosen: argparse.Namespace, found: "Trail", best: BestAction | None,
     if best is not None:
         label, gap = best["best_action_label"], number(best["gap_at_start"])
         summary.append(("best action now", f"{label} (of a plan whose value at the start is known within {gap})"))
-    if scores is not None:
-        summary.append(("recognised", f"{scores.accuracy:.1%} of the states"))
+    if known is not None:
+        summary.append(("recognised", f"{known.scores.accuracy:.1%} of the states"))
     print(columns(summary))
-    if scores is not None:
-        print(table(["state", "precision", "recall", "F"], _scored(found, scores), len(scores.recall)))
+    if known is not None:
+        head = ["state", "precision", "recall", "F", "average precision"]
+        print(table(head, _scored(found, known), len(known.scores.recall)))
     if chosen.plot:
         print(f"  written: {chosen.plot}")
     if not (chosen.smooth or chosen.decode or best):
@@ -218,6 +225,8 @@ def _rows(found: "Trail") -> Iterator[list[str]]:
         yield [str(t), *found.row(t)]
 
 
-def _scored(found: "Trail", scores: "StateScores") -> Iterator[list[str]]:
-    for state, *numbers in zip(found.states, scores.precision, scores.recall, scores.f_score, strict=False):
-        yield [state, *map(number, numbers)]
+def _scored(found: "Trail", known: "Recognised") -> Iterator[list[str]]:
+    scores = known.scores
+    each = zip(found.states, scores.precision, scores.recall, scores.f_score, known.average_precision, strict=False)
+    for state, *numbers in each:
+        yield [state, *("-" if isnan(value) else number(value) for value in numbers)]

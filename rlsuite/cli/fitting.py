@@ -1,19 +1,36 @@
 """``rlsuite fit DATA``: a hidden Markov model from observations, by counting or by expectation maximisation."""
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from rlsuite.cli.options import Commands, add_json_flag, whole_number
 from rlsuite.cli.output import check_writable, columns, number, print_json, print_note, table
 from rlsuite.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
-    from rlsuite.inference import HMM
-    from rlsuite.models.aliases import AnyArray, IndexArray
+    import numpy as np
+
+    from rlsuite.inference import HMM, Emission, Selection
+    from rlsuite.models.aliases import AnyArray, FloatArray
 
 STATE, EPISODE = "state", "episode"
-"""Titles of the columns of a file, beside that of the observations."""
+"""Titles of the columns of a file, beside those of the observations."""
+
+SYMBOLS = "categorical"
+
+
+class Data(NamedTuple):
+    """What a file holds."""
+
+    z: "AnyArray"
+    """(T,) observations, or (T, D) where they are vectors"""
+    lengths: list[int]
+    """of each sequence"""
+    families: dict[str, str]
+    """how each column of observations is distributed, by its title"""
+    states: list[str] | None
 
 
 def add(commands: Commands) -> None:
@@ -24,14 +41,26 @@ def add(commands: Commands) -> None:
         description="Learn a hidden Markov model. Where the file has a column 'state', its states are counted; with "
         "--states, or without such a column, they are hidden, and expectation maximisation (Baum-Welch) finds them.",
         epilog="The file is a table with titles: observation (numbers; whole ones are symbols, ? is a missing one), "
-        "state (names or numbers), and episode, which is another one in each sequence. Without titles all entries are "
-        "observations of one sequence.",
+        "state (names or numbers), and episode, which is another one in each sequence. Where several things are "
+        "observed at once, their columns are observation.a, observation.b and so on, independent of each other given "
+        "the state; with sequences of one row each this is naive Bayes. Without titles all entries are observations of "
+        "one sequence.",
         allow_abbrev=False,
     )
     parser.add_argument("data", metavar="DATA", help="a table in CSV, or a text file of observations")
-    parser.add_argument("--states", type=whole_number, metavar="K", help="number of hidden states")
     parser.add_argument(
-        "--emission", metavar="NAME", help="categorical, gaussian or poisson (default: categorical for whole numbers)"
+        "--states",
+        type=_whole_numbers,
+        metavar="K,...",
+        help="number of hidden states; of several, such as 1,2,3, the best is chosen",
+    )
+    parser.add_argument(
+        "--criterion", default="bic", metavar="NAME", help="what chooses: bic, aic or held-out (default bic)"
+    )
+    parser.add_argument(
+        "--emission",
+        metavar="NAME,...",
+        help="categorical, gaussian or poisson, for all columns or for each (default: categorical for whole numbers)",
     )
     parser.add_argument("--prior", type=float, metavar="C", help="pseudo-count of everything (default 0)")
     parser.add_argument("--restarts", type=whole_number, default=1, metavar="N", help="random starts (default 1)")
@@ -41,28 +70,51 @@ def add(commands: Commands) -> None:
     parser.set_defaults(run=run)
 
 
+def _whole_numbers(text: str) -> list[int]:
+    return [whole_number(part) for part in text.split(",")]
+
+
 def run(chosen: argparse.Namespace) -> int:
     """Learn."""
-    from rlsuite.cli.filter_table import OBSERVATION, titled
-
     if chosen.save:
         check_writable(Path(chosen.save), "--save", (".npz",))
-    data = titled(chosen.data)
-    z, symbols = _observations(chosen.data, data[OBSERVATION])
-    lengths = _lengths(data.get(EPISODE), len(z))
-    emission: str = chosen.emission or ("categorical" if symbols else "gaussian")
-    if chosen.states is None and STATE in data:
-        model, how = _counted(data[STATE], z, lengths, emission, chosen.prior or 0.0), "counting"
+    data = _read(chosen.data, chosen.emission)
+    choice = None
+    if chosen.states is None and data.states is not None:
+        model, how = _counted(data, data.states, chosen.prior or 0.0), "counting"
     elif chosen.states is None:
         raise ParameterError(
             f"{chosen.data} has no column {STATE!r}: give --states K, how many hidden states there are"
         )
+    elif len(chosen.states) == 1:
+        model, how = _learned(chosen, data, chosen.states[0]), "expectation maximisation"
     else:
-        model, how = _learned(chosen, z, lengths, emission), "expectation maximisation"
+        choice = _chosen(chosen, data)
+        model, how = choice.hmm, "expectation maximisation"
     if chosen.save:
         model.write(chosen.save)
-    _report(chosen, model, how, len(lengths), len(z), model.score(z, lengths))
+    _report(chosen, data, model, how, choice)
     return 0
+
+
+def _read(path: str, emission: str | None) -> Data:
+    import numpy as np
+
+    from rlsuite.cli.filter_table import PART, observed, titled
+
+    words = titled(path)
+    seen = [_observations(path, words[title]) for title in observed(words)]
+    names = [title.removeprefix(PART) for title in observed(words)]
+    families = emission.split(",") if emission else [SYMBOLS if symbols else "gaussian" for _, symbols in seen]
+    if len(families) == 1:
+        families *= len(names)
+    if len(families) != len(names):
+        raise ParameterError(
+            f"--emission {emission}: {path} has {len(names)} columns of observations; name one for each"
+        )
+    z = seen[0][0] if len(seen) == 1 else np.column_stack([column for column, _ in seen])
+    lengths = _lengths(words.get(EPISODE), len(z))
+    return Data(z, lengths, dict(zip(names, families, strict=True)), words.get(STATE))
 
 
 def _observations(path: str, words: list[str]) -> "tuple[AnyArray, bool]":
@@ -86,58 +138,161 @@ def _lengths(episodes: list[str] | None, n: int) -> list[int]:
     return [end - begin for begin, end in zip(begins, [*begins[1:], n], strict=True)]
 
 
-def _counted(words: list[str], z: "AnyArray", lengths: list[int], emission: str, prior: float) -> "HMM":
-    from rlsuite.inference import HMM
+def _emission(data: Data) -> "str | Callable[[int, np.random.Generator], Emission]":
+    """The family of the observations; where they are vectors, a function that makes the product of its columns'."""
+    families = list(data.families.values())
+    if len(families) == 1:
+        return families[0]
+    from rlsuite.inference import Product
+    from rlsuite.inference.from_complete_data import emission_of
+
+    parts = [
+        column.astype("int64") if family == SYMBOLS else column
+        for family, column in zip(families, data.z.T, strict=True)
+    ]
+    return lambda n_states, rng: Product(
+        [emission_of(family, part, n_states, rng) for family, part in zip(families, parts, strict=True)]
+    )
+
+
+def _counted(data: Data, words: list[str], prior: float) -> "HMM":
+    from rlsuite.inference import HMM, Prior
 
     names = sorted(set(words), key=lambda word: (not word.isdigit(), int(word) if word.isdigit() else 0, word))
-    states: IndexArray | list[int] = [names.index(word) for word in words]
-    return HMM.from_states(z, states, lengths, emission=emission, prior=prior, state_labels=names)
+    transition = prior if _moves(data) else prior or 1.0  # any: no sequence has a second row
+    return HMM.from_states(
+        data.z,
+        [names.index(word) for word in words],
+        data.lengths,
+        emission=_emission(data),
+        prior=Prior(prior, transition, prior or None),
+        state_labels=names,
+    )
 
 
-def _learned(chosen: argparse.Namespace, z: "AnyArray", lengths: list[int], emission: str) -> "HMM":
+def _moves(data: Data) -> bool:
+    """Whether any sequence has a second row."""
+    return max(data.lengths) > 1
+
+
+def _learned(chosen: argparse.Namespace, data: Data, n_states: int) -> "HMM":
     from rlsuite.inference import random_hmm
 
-    first = random_hmm(z, chosen.states, emission, seed=chosen.seed)
-    return first.fit(z, lengths, restarts=chosen.restarts, prior=chosen.prior, seed=chosen.seed)
+    first = random_hmm(data.z, n_states, _emission(data), seed=chosen.seed)
+    return first.fit(data.z, data.lengths, restarts=chosen.restarts, prior=chosen.prior, seed=chosen.seed)
 
 
-def _report(
-    chosen: argparse.Namespace, model: "HMM", how: str, sequences: int, observations: int, log_likelihood: float
-) -> None:
-    parts: dict[str, Any] = {name: getattr(model.emission, name) for name in model.emission.parameter_names}
-    transition = model.sparse_transition.toarray()
+def _chosen(chosen: argparse.Namespace, data: Data) -> "Selection":
+    from rlsuite.inference import choose_n_states
+
+    return choose_n_states(
+        data.z,
+        chosen.states,
+        _emission(data),
+        data.lengths,
+        criterion=chosen.criterion.replace("-", "_"),
+        restarts=chosen.restarts,
+        prior=chosen.prior,
+        seed=chosen.seed,
+    )
+
+
+def _report(chosen: argparse.Namespace, data: Data, model: "HMM", how: str, choice: "Selection | None") -> None:
+    from rlsuite.inference import Product
+    from rlsuite.models import MarkovChain
+
+    log_likelihood = model.score(data.z, data.lengths)
+    chain = MarkovChain(model.transition)
+    laws = chain.stationary_laws()
+    long_run = laws[0] if len(laws) == 1 else None
+    emission = model.emission
+    channels = dict(zip(data.families, emission.channels if isinstance(emission, Product) else [emission], strict=True))
     if chosen.json:
+        learned = {name: {"kind": type(one).__name__, **_arrays(one)} for name, one in channels.items()}
         print_json(
             {
                 "data": chosen.data,
                 "by": how,
+                **({} if choice is None else {"tried": _tried(choice)}),
                 "log_likelihood": log_likelihood,
                 "state_labels": model.state_labels,
                 "start": model.start,
-                "transition": transition,
-                "emission": {"kind": type(model.emission).__name__, **parts},
+                "transition": model.sparse_transition.toarray(),
+                "long_run": long_run,
+                "regular": chain.is_regular,
+                "emission": learned if isinstance(emission, Product) else next(iter(learned.values())),
                 **({"save": chosen.save} if chosen.save else {}),
             }
         )
         return
-    import numpy as np
-
     from rlsuite.cli.beliefs import names
 
     states = names(model.state_labels, model.n_states)
-    sequence = "1 sequence" if sequences == 1 else f"{sequences} sequences"
-    print(f"{chosen.data}: {observations:,} observations in {sequence}, {how}")
-    heads = ["state", "start", *(f"to {state}" for state in states)]
-    begun: list[list[float]] = np.column_stack([model.start, transition]).tolist()
-    rows = [[state, *map(number, row)] for state, row in zip(states, begun, strict=True)]
-    for name, array in parts.items():
-        flat = array.reshape(model.n_states, -1)
-        heads += [f"{name} {i}" if flat.shape[1] > 1 else name for i in range(flat.shape[1])]
-        rows = [[*row, *map(number, own)] for row, own in zip(rows, flat.tolist(), strict=True)]
-    print(table(heads, rows, model.n_states))
-    print(columns([("log-likelihood", f"{number(log_likelihood)} nats")]))
+    sequence = "1 sequence" if len(data.lengths) == 1 else f"{len(data.lengths)} sequences"
+    print(f"{chosen.data}: {len(data.z):,} observations in {sequence}, {how}")
+    if choice is not None:
+        tried = _tried(choice)
+        print(table(list(tried[0]), [list(map(number, row.values())) for row in tried], len(tried)))
+        print(f"  {choice.n_states} states are best by {chosen.criterion}")
+    print(_states_table(states, _chain_columns(model, states, long_run, data) | _columns(emission)))
+    if isinstance(emission, Product):
+        for name, channel in channels.items():
+            print(_states_table(states, {f"{name} {title}": column for title, column in _columns(channel).items()}))
+    summary = [("log-likelihood", f"{number(log_likelihood)} nats")]
+    if _moves(data):
+        summary.append(("regular chain", "yes" if chain.is_regular else "no"))
+    print(columns(summary))
     if chosen.save:
         print(f"  written: {chosen.save}")
-    print_note(
-        f"next: {f'rlsuite filter {chosen.save} 0 0 --smooth' if chosen.save else 'the same with --save hmm.npz'}"
-    )
+    if not chosen.save:
+        print_note("next: the same with --save hmm.npz")
+    elif isinstance(emission, Product):
+        print_note(f"next: rlsuite filter {chosen.save} --file {chosen.data}")
+    else:
+        print_note(f"next: rlsuite filter {chosen.save} 0 0 --smooth")
+
+
+def _tried(choice: "Selection") -> list[dict[str, float]]:
+    """What is known of each number of states."""
+    held_out = {"held out": choice.held_out} if choice.criterion == "held_out" else {}
+    known = {
+        "states": choice.tried,
+        "log-likelihood": choice.log_likelihoods,
+        "AIC": choice.aic,
+        "BIC": choice.bic,
+        "posterior": choice.posterior,
+        **held_out,
+    }
+    return [dict(zip(known, row, strict=True)) for row in zip(*(one.tolist() for one in known.values()), strict=True)]
+
+
+def _arrays(emission: "Emission") -> "dict[str, FloatArray]":
+    return {name: getattr(emission, name) for name in emission.parameter_names}
+
+
+def _chain_columns(
+    model: "HMM", states: list[str], long_run: "FloatArray | None", data: Data
+) -> "dict[str, FloatArray]":
+    """Where sequences begin, and how they go on if any does; (K,) by title."""
+    ahead = {f"to {state}": column for state, column in zip(states, model.sparse_transition.toarray().T, strict=True)}
+    always = {} if long_run is None else {"long run": long_run}
+    return {"start": model.start, **(ahead | always if _moves(data) else {})}
+
+
+def _columns(emission: "Emission") -> "dict[str, FloatArray]":
+    """The parameters of an emission, (K,) by title; none of a product, the channels of which have their own."""
+    from rlsuite.inference import Product
+
+    if isinstance(emission, Product):
+        return {}
+    return {
+        f"{name} {i}" if array.size > emission.n_states else name: column
+        for name, array in _arrays(emission).items()
+        for i, column in enumerate(array.reshape(emission.n_states, -1).T)
+    }
+
+
+def _states_table(states: list[str], shown: "dict[str, FloatArray]") -> str:
+    """A row for each state, of columns (K,) by title."""
+    rows = ([state, *map(number, row)] for state, *row in zip(states, *shown.values(), strict=True))
+    return table(["state", *shown], rows, len(states))

@@ -3,6 +3,7 @@
 import argparse
 import warnings
 from collections.abc import Sequence
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from rlsuite.cli.options import Keywords, command, env_keywords_of, in_flags
@@ -11,9 +12,13 @@ from rlsuite.errors import RlsuiteError, RlsuiteWarning
 
 if TYPE_CHECKING:
     from rlsuite.agents import Agent
+    from rlsuite.planning.agreement import QAgreement
     from rlsuite.training.results import Record, Results
 
 UNDISCOUNTED = "undiscounted return of the greedy policy"
+
+GREEDY, FOLLOWED = "greedy policy", "policy that it follows"
+"""What is evaluated: of an agent that learns state values, the policy that it follows."""
 
 NOT_EVALUATED = (
     "the greedy policy is not evaluated: at gamma 1 it may never reach an end, and the environment has no time limit; "
@@ -58,6 +63,7 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     records = results.records
     steps = sum(chosen.steps or int(record.episode_length.sum()) for record in records)
     loops = " and ".join(sorted({record.loop for record in records}))
+    agreement = _agreement(chosen, agent, records[0]) if len(records) == 1 else None
     learning = sum(record.seconds for record in records)
     compiling = sum(record.compiling_seconds for record in records)
     if chosen.json:
@@ -67,6 +73,7 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
         facts |= {"seconds": learning, "compiling_seconds": compiling}
         facts["optimum_unknown"] = records[0].optimum_unknown
         facts["end_probability"] = [record.end_probability for record in records]
+        facts["agreement"] = None if agreement is None else agreement._asdict()
         print_json({**row._asdict(), **facts, "episodes": sum(r.episode_return.size for r in records), **written})
         return
     seeds = f"seed {records[0].seed}" if len(records) == 1 else f"{len(records)} seeds"
@@ -84,9 +91,12 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     interval = _between(row.low, row.high)
     optimum = "" if row.optimum is None else f", optimum {number(row.optimum)}"
     share = "" if row.share is None else f" ({row.share:.1%} of it)"
-    print(f"  {what}: {number(row.mean)}{interval}{optimum}{share}")
+    lines = [f"{what}: {number(row.mean)}{interval}{optimum}{share}"]
     if row.undiscounted is not None and what != UNDISCOUNTED:
-        print(f"  {UNDISCOUNTED}: {number(row.undiscounted)}{_between(row.undiscounted_low, row.undiscounted_high)}")
+        between = _between(row.undiscounted_low, row.undiscounted_high)
+        lines.append(f"{UNDISCOUNTED}: {number(row.undiscounted)}{between}")
+    for line in lines:
+        print(f"  {line.replace(GREEDY, FOLLOWED) if hasattr(agent, 'policy_to_follow') else line}")
     if row.optimum is None and chosen.regret and records[0].optimum_unknown:
         print(
             f"  optimum unknown: {in_flags(records[0].optimum_unknown, chosen.parser)}{_namesake(chosen.environment)}"
@@ -98,12 +108,45 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     warning = _no_end_reached(agent, results)
     if warning:
         print(f"  {warning}")
+    if agreement is not None:
+        learned = "state values" if hasattr(agent, "policy_to_follow") else "action values"
+        correlation = "" if isnan(agreement.correlation) else f", correlation {agreement.correlation:.3g}"
+        print(f"  error of the learned {learned}: {number(agreement.rmse)} (root mean square){correlation}")
     for path in written.values():
         print(f"  written: {path}")
     longer = _longer(chosen, agent, records) if warning else None
     if longer is not None:
         print_note(f"{TRIALS} runs of {longer:,} {results.unit} were tried: their greedy policies reach an end")
     print_note(f"next: {_next(chosen, written, longer, solvable=row.optimum is not None)}")
+
+
+def _agreement(chosen: argparse.Namespace, agent: "Agent", record: "Record") -> "QAgreement | None":
+    """How close learned values are to the exact ones, where both are tables of the same states; else None.
+
+    Action values are compared with the optimal ones, state values with those of the policy that is followed.
+    """
+    if record.optimal_value is None:
+        return None
+    from rlsuite.cli.load import open_model
+    from rlsuite.models import MDP
+    from rlsuite.planning import evaluate_policy, q_agreement, solve
+
+    values: Any = agent
+    try:
+        mdp = open_model(chosen.environment, env_keywords_of(chosen), agent.gamma).model
+        if not isinstance(mdp, MDP):
+            return None
+        best = solve(mdp)
+        if abs(best.value_at_start - record.optimal_value) > _slack(record):
+            return None  # the environment draws its problem
+        if not hasattr(agent, "policy_to_follow"):
+            others = ("actor_rate", "gain_")  # what is learned are preferences, or rewards above the average
+            learns_q = hasattr(values, "exploration") and not any(hasattr(values, name) for name in others)
+            return q_agreement(values, best) if learns_q and hasattr(values, "q_") else None
+        acting = mdp.legal.any(axis=1)
+        return q_agreement(values.value_[acting, None], evaluate_policy(mdp, values.policy())[acting, None])
+    except RlsuiteError:  # no model, or values of something else than its states
+        return None
 
 
 def _fit(agent: "Agent") -> str:

@@ -28,7 +28,9 @@ class QAgreement(NamedTuple):
     """Pearson's correlation, in [-1, 1]: 1 if they differ in scale and offset only; NaN if one of them is constant."""
 
 
-def q_agreement(agent: "HasQ | ArrayLike", solution: Solution, weights: ArrayLike | None = None) -> QAgreement:
+def q_agreement(
+    agent: "HasQ | ArrayLike", solution: Solution | ArrayLike, weights: ArrayLike | None = None
+) -> QAgreement:
     """Root mean squared error and correlation of learned action values with those of the solved model.
 
     Greedy behaviour needs the order of actions only: values that are far off, but correlated, can be as good as exact
@@ -39,7 +41,8 @@ def q_agreement(agent: "HasQ | ArrayLike", solution: Solution, weights: ArrayLik
     agent
         An agent that has learned, or action values (S, A).
     solution
-        The solution of the same problem; its own values are exact up to its `error_bound`.
+        The solution of the same problem, the values of which are exact up to its `error_bound`; or exact values (S, A)
+        of anything else, -inf where an action is illegal: of a policy by `evaluate_policy`, with A = 1.
     weights
         (S, A) or (S,) float, how much a pair, or a state, counts; None: all pairs alike. ``agent.visits_`` weighs them
         by experience, and leaves out what was never tried.
@@ -64,7 +67,7 @@ def q_agreement(agent: "HasQ | ArrayLike", solution: Solution, weights: ArrayLik
     (56, 0, True)
     """
     learned = np.asarray(getattr(agent, "q_", agent), dtype=np.float64)
-    optimal = solution.q
+    optimal = np.asarray(solution.q if isinstance(solution, Solution) else solution, dtype=np.float64)
     if learned.shape != optimal.shape:
         raise ParameterError(
             f"the agent has action values {learned.shape} and the solution {optimal.shape}: needed those of one "

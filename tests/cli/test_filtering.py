@@ -53,7 +53,8 @@ def test_smoothing_and_the_most_probable_path(rlsuite, rlsuite_json, umbrella_fi
     assert lines[1] == ["t", "observation", "rain", "dry", "most", "probable", "path"]
     assert [line[-1] for line in lines[2:7]] == ["rain", "rain", "dry", "rain", "rain"]
     assert lines[2][2] == "0.867339"
-    printed = rlsuite_json("filter", umbrella_file, 0, 0, 1, 0, 0, "--smooth", "--decode")
+    printed = rlsuite_json("filter", umbrella_file, 0, 0, 1, 0, 0, "--smooth", "--decode", "--entropy")
+    np.testing.assert_allclose(printed["entropy"], rl.inference.entropy(printed["smoothed"]))
     hmm = rl.HMM.read(umbrella_file)
     z = printed["observations"]
     assert printed["state_labels"] == ["rain", "dry"]
@@ -276,9 +277,11 @@ def test_true_states_say_how_many_are_recognised(rlsuite, rlsuite_json, umbrella
     done = rlsuite("filter", *flags)
     assert "recognised      75.0% of the states" in done.out
     assert [line.split() for line in done.out.splitlines()[-2:]] == [
-        ["rain", "0.666667", "1", "0.8"],
-        ["dry", "1", "0.5", "0.666667"],
+        ["rain", "0.666667", "1", "0.8", "1"],
+        ["dry", "1", "0.5", "0.666667", "1"],
     ]
+    found = rlsuite_json("filter", *flags[:-1], "0,0,0,0")["scores"]
+    assert (found["average_precision"][0], found["recall"]) == (1.0, [0.75, 0.0])
     assert rlsuite_json("filter", *flags, "--decode")["scores"]["confusion"] == [[2, 0], [1, 1]]
     assert "--truth has 1 states, and there are 3 times (the first" in (
         rlsuite("filter", "rlsuite/Tiger-v0", 0, 0, 0, 0, "--truth", "0").err

@@ -1,9 +1,12 @@
 """Learning hidden Markov models on the command line."""
 
+import re
+
 import numpy as np
 import pytest
 
 from rlsuite.inference import HMM, Gaussian
+from rlsuite.models import MarkovChain
 
 HEAD = "observation,state\n"
 
@@ -29,11 +32,14 @@ def test_known_states_are_counted_and_the_model_filters(rlsuite, rlsuite_json, t
     assert rlsuite("filter", "hmm.npz", 0, 0, "--smooth").code == 0
     done = rlsuite("fit", "days.csv", "--prior", "1")
     assert done.out.splitlines()[0] == "days.csv: 200 observations in 1 sequence, counting"
-    assert done.out.splitlines()[1].split() == ["state", "start", "to", "dry", "to", "rain", "table", "0", "table", "1"]
     smooth = HMM.from_states(z, 1 - states, prior=1.0)
+    long_run = MarkovChain(smooth.transition).stationary()
+    titles = ["state", "start", "to dry", "to rain", "long run", "table 0", "table 1"]
+    assert re.split(" {2,}", done.out.splitlines()[1].strip()) == titles
     assert done.out.splitlines()[2].split()[1:] == [
-        f"{p:.6g}" for p in (smooth.start[0], *smooth.transition[0], *smooth.emission.table[0])
+        f"{p:.6g}" for p in (smooth.start[0], *smooth.transition[0], long_run[0], *smooth.emission.table[0])
     ]
+    assert done.out.splitlines()[-1].split() == ["regular", "chain", "yes"]
 
 
 def test_hidden_states_are_found_by_expectation_maximisation(rlsuite_json, tmp_path):
@@ -53,6 +59,33 @@ def test_episodes_are_sequences_and_a_question_mark_is_missing(rlsuite, rlsuite_
     assert "in 2 sequences" in rlsuite("fit", "days.csv").out
     (tmp_path / "days.txt").write_text("0 1 1 0 0 1\n")
     assert rlsuite_json("fit", "days.txt", "--states", 1)["transition"] == [[1.0]]
+
+
+def test_several_things_observed_at_once_are_independent_given_the_state(rlsuite, rlsuite_json, tmp_path):
+    """Naive Bayes, where a sequence has one row: four days to play or not."""
+    days = "episode,observation.sky,observation.warmth,state\n1,0,20.5,no\n2,0,?,yes\n3,1,24.5,yes\n4,1,25.5,yes\n"
+    (tmp_path / "days.csv").write_text(days)
+    found = rlsuite_json("fit", "days.csv", "--save", "hmm.npz")
+    assert found["start"] == [0.25, 0.75]
+    assert found["emission"]["sky"] == {"kind": "Categorical", "table": [[1.0, 0.0], [1 / 3, 2 / 3]]}
+    assert found["emission"]["warmth"]["mean"][1] == [25.0]
+    beliefs = rlsuite_json("filter", "hmm.npz", "0,?")["beliefs"]
+    np.testing.assert_allclose(beliefs, [[0.5, 0.5]])
+    assert len(rlsuite_json("filter", "hmm.npz", "--file", "days.csv")["beliefs"]) == 4
+    lines = [line.split() for line in rlsuite("fit", "days.csv").out.splitlines()]
+    assert lines[1] == ["state", "start"]
+    assert lines[4] == ["state", "sky", "table", "0", "sky", "table", "1"]
+    assert "--emission a,b,c: days.csv has 2 columns" in rlsuite("fit", "days.csv", "--emission", "a,b,c").err
+
+
+def test_the_number_of_states_is_chosen(rlsuite, rlsuite_json, tmp_path):
+    truth = HMM([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], Gaussian([-2.0, 2.0], [1.0, 1.0]))
+    write_days(tmp_path, truth)
+    found = rlsuite_json("fit", "days.csv", "--states", "1,2")
+    assert [row["states"] for row in found["tried"]] == [1, 2]
+    assert len(found["start"]) == 2
+    assert "1 states are best by aic" not in rlsuite("fit", "days.csv", "--states", "1,2", "--criterion", "aic").out
+    assert "did you mean 'bic'" in rlsuite("fit", "days.csv", "--states", "1,2", "--criterion", "bicc").err
 
 
 def test_mistakes_are_answered(rlsuite, tmp_path):

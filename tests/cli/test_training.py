@@ -59,9 +59,33 @@ def test_the_result_is_told_in_words(rlsuite):
     assert re.fullmatch(r"  seed 7, compiled loop: (compiled \d+\.\d s, )?learned 2,000 steps in 0\.\d{3} s", lines[1])
     assert lines[2] == "  discounted value of the greedy policy (gamma 0.9): 81, optimum 81 (100.0% of it)"
     assert lines[3] == "  undiscounted return of the greedy policy: 100"
+    assert re.fullmatch(
+        r"  error of the learned action values: [\d.]+ \(root mean square\), correlation 0\.\d+", lines[4]
+    )
     assert done.err == (
         "next: rlsuite train q-learning rlsuite/GridGoal-v0 --gamma 0.9 --steps 2_000 --seeds 30 --plot curve.png\n"
     )
+
+
+def test_what_predictors_learn_is_compared_with_the_value_of_the_policy_that_they_follow(rlsuite, rlsuite_json):
+    grid, short = ("rlsuite/GridGoal-v0", "--gamma", "0.9", "--seed", "7"), ("--steps", "500")
+    for features in ((), ("--features", "one-hot")):
+        lines = rlsuite("train", "TD", *grid, *short, *features).out.splitlines()
+        assert lines[2].startswith("  discounted value of the policy that it follows (gamma 0.9): ")
+        assert lines[-1].startswith("  error of the learned state values: ")
+    found = rlsuite_json("train", "TD", *grid, "--steps", "50_000", "--learning-rate", "0.01")
+    assert found["agreement"]["rmse"] < 3.0  # of 49 to 76
+    assert found["agreement"]["correlation"] > 0.95
+    for others in (
+        ("GradientBandit", "rlsuite/Bandit-v0"),
+        ("DifferentialSarsa", grid[0]),
+        ("TD", *grid, "--seeds", 2),
+    ):
+        flags = () if "--seeds" in others else ("--seed", 1)
+        assert (
+            rlsuite_json("train", *(one for one in others if one not in ("--seed", "7")), *flags, *short)["agreement"]
+            is None
+        )
 
 
 def test_the_next_command_has_the_keywords_that_were_typed(rlsuite):
@@ -270,7 +294,7 @@ def test_everything_that_can_be_kept(rlsuite, tmp_path):
         *("--save", "agent.npz", "--gif", "episode.gif"),
     )
     assert done.code == 0
-    assert done.out.splitlines()[4:] == ["  written: agent.npz", "  written: episode.gif"]
+    assert done.out.splitlines()[5:] == ["  written: agent.npz", "  written: episode.gif"]
     again = rl.QLearning(gamma=0.9).learn("rlsuite/GridGoal-v0", steps=2000, seed=7)
     assert rl.load(tmp_path / "agent.npz").q_.tobytes() == again.q_.tobytes()
     with Image.open(tmp_path / "episode.gif") as gif:

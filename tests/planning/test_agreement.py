@@ -30,6 +30,7 @@ def test_numbers_by_hand():
     assert solution.q.tolist() == [[1.0, 3.0]]
     assert q_agreement([[2.0, 3.0]], solution) == pytest.approx((np.sqrt(1 / 2), 1.0))
     assert q_agreement([[2.0, 3.0]], solution, weights=[[3.0, 1.0]]).rmse == pytest.approx(np.sqrt(3 / 4))
+    assert q_agreement([[2.0], [3.0]], [[1.0], [3.0]]) == pytest.approx((np.sqrt(1 / 2), 1.0))
     constant = q_agreement([[2.0, 2.0]], solution)
     assert (constant.rmse, np.isnan(constant.correlation)) == (1.0, True)
 
