@@ -41,6 +41,7 @@ def agents():
     return [kind(learning_rate=rl.Inverse(1.0, per="visits")) for kind in (FormerTD, OwnTD, rl.TD)]
 
 
+@pytest.mark.slow
 def test_former_rules_learn_the_same_from_a_view():
     former, own, built_in = agents()
     for loop in ("stepwise", "compiled"):

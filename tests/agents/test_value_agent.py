@@ -43,7 +43,7 @@ def walk():
     return gymnasium.make("rlsuite/RandomWalk-v0", max_episode_steps=6)
 
 
-@pytest.mark.cases("compiled-SarsaLambda")
+@pytest.mark.cases("compiled-QLearning")
 @pytest.mark.parametrize("name", CONTROL)
 @pytest.mark.parametrize("loop", ["compiled", "stepwise"])
 def test_control_in_a_table_and_with_one_hot_features(name, loop):
@@ -180,7 +180,7 @@ class UpdatingTwice(rl.ActionValueAgent):
     step = updating_twice
 
 
-@pytest.mark.cases("UpdatingTwice-stepwise")
+@pytest.mark.cases("ChoosingAfterTheUpdate-stepwise")
 @pytest.mark.parametrize("loop", ["compiled", "stepwise"])
 @pytest.mark.parametrize("kind", [ChoosingAfterTheUpdate, UpdatingTwice])
 def test_a_rule_need_not_say_that_values_have_changed(kind, loop):

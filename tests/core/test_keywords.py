@@ -56,6 +56,7 @@ def test_former_names_work_and_the_warning_shows_the_present_one(former, value):
         learn(**{former: value, present: value})
 
 
+@pytest.mark.slow
 def test_former_names_in_python(tmp_path):
     path = tmp_path / "run.npz"
     with pytest.warns(FormerNameWarning):

@@ -151,6 +151,7 @@ def changes(figure: Figure) -> Iterator[bool]:
             line.set_color(colour)
 
 
+@pytest.mark.cases("example0")
 @pytest.mark.parametrize("example", [example for example in EXAMPLES if number_of(example) in (1, 21)])
 def test_a_change_of_a_figure_is_seen(
     example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, contact_sheet: Any

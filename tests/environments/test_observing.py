@@ -40,6 +40,7 @@ def test_labels_that_are_tuples_of_numbers_are_coordinates():
         find_env("rlsuite/Tiger-v0", observe="cell")
 
 
+@pytest.mark.slow
 def test_every_loop_learns_the_same_bytes():
     weights = []
     for loop in ("compiled", "stepwise"):

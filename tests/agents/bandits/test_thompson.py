@@ -71,6 +71,7 @@ def test_a_file_of_parameters_that_no_draw_could_use_is_refused(least, tmp_path)
         rl.load(path)
 
 
+@pytest.mark.slow
 def test_posteriors_are_distributions():
     """Means and variances in closed form, and seven throws of the notes: Beta(1 + 4, 1 + 3)."""
     coin = rl.ThompsonBernoulli().learn(bandit([0.5], kind="bernoulli").to_env(), steps=7, seed=1)

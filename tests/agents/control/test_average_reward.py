@@ -84,6 +84,7 @@ def test_episodes_are_one_long_task(kind):
     assert episodic.gain_ == continuing.gain_ == pytest.approx(5 / 3, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("model", [chain(), river_swim()], ids=["chain", "river"])
 def test_at_the_optimum_nothing_changes_in_the_mean(kind, model):

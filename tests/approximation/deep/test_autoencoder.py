@@ -41,6 +41,7 @@ def test_without_hidden_layers_it_is_principal_component_analysis(cloud):
     assert features.novelty(cloud).mean() == pytest.approx(discarded, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_eight_three_eight():
     """The network of the notes: eight one-hot vectors through three units."""
     ids = np.eye(8)

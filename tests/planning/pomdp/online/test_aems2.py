@@ -124,6 +124,7 @@ def test_its_bounds_hold_the_exact_optimum_of_random_models(random_pomdps, data)
     assert plan.decision.value == plan.lower_bound
 
 
+@pytest.mark.slow
 def test_the_tiger_is_closed_in_on(tiger):
     model, gaps = tiger(0.75), []
     for expansions in (1, 10, 100, 1_000, 10_000):
