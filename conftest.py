@@ -76,6 +76,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.quick)
 
 
+def pytest_collection_finish() -> None:
+    """Leave what is there before the first test out of garbage collection, of which `forget_classes` needs many."""
+    gc.collect()
+    gc.freeze()
+
+
 def case_of(item: pytest.Item) -> str:
     """Return the name of the case, which pytest writes in brackets; the first one if the file is given with `::`."""
     return item.name.partition("[")[2].removesuffix("]")
