@@ -37,7 +37,8 @@ figure, ax = plt.subplots(figsize=(7.5, 3.6), layout="constrained")
 for row, found in enumerate(errors.values()):
     ax.plot(found, [row] * len(found), "o", color="#0072b2", alpha=0.5)
     ax.plot(found.mean(), row, "|", color="#d55e00", markersize=24, markeredgewidth=3)
-look = {"title": "Optimal values of the obstacle grid", "xlabel": "error on held-out squares", "ylim": (3.6, -0.6)}
-plotting.style_axes(["Dots: ten folds. Bars: their mean."], ax=ax, **look)
+look = {"title": "Optimal values of the obstacle grid", "xlabel": "error on the squares left out", "ylim": (3.6, -0.6)}
+captions = ["Dots: n = 10 parts of the 28 squares, each left out once. Bars: their mean.", "Unit: reward."]
+plotting.style_axes(captions, ax=ax, **look)
 ax.set_yticks(range(4), list(errors))
 plotting.save(figure, (sys.argv[1:] or ["alg_1_2_cross_validation.png"])[0])

@@ -33,5 +33,6 @@ assert np.allclose(chance, np.exp(by_hand) / np.exp(by_hand).sum(axis=1, keepdim
 
 shown = np.zeros((len(X), 4))
 shown[:, bayes.classes_] = chance
-ax = plotting.value_map(env, chance.max(axis=1), shown, title="Naive Bayes: probability of the best move")
+title, of = "Naive Bayes: which move?", "probability of the most probable move"
+ax = plotting.value_map(env, chance.max(axis=1), shown, of=of, title=title)
 plotting.save(ax, (sys.argv[1:] or ["alg_3_1_naive_bayes.png"])[0])

@@ -30,5 +30,9 @@ lines = {
 assert lines["all stumps so far"][-1] < lines["all stumps so far"][0] == 0.25
 assert np.all(np.diff(lines["exponential error"]) < 0)
 title = "Right or not? Optimal moves on the obstacle grid"
-ax = plotting.mean_curves(lines, x=range(1, 61), title=title, xlabel="stumps", ylabel="share of squares that are wrong")
+labels, notes = (
+    {"xlabel": "stumps", "ylabel": "share of squares that are wrong"},
+    ["n = 28 squares.", "Exponential error: mean of exp(-vote / 2)."],
+)
+ax = plotting.mean_curves(lines, x=range(1, 61), of="", notes=notes, title=title, **labels)
 plotting.save(ax, (sys.argv[1:] or ["alg_5_3_ada_boost.png"])[0])

@@ -28,6 +28,6 @@ ax.hist([means[~good, 0], means[good, 0]], bins=30, stacked=True, color=["#9aa5b
 order, chance = np.argsort(means[:, 0]), ax.twinx()
 chance.plot(means[order], is_good[order], color="#d55e00", linewidth=2)
 chance.set_ylabel("Pr[good | mean], the line", fontsize=10)
-captions = ["Bars: arms worth 0 (grey) and 2 (green), which the algorithm does not know."]
+captions = ["Bars: n = 300 arms, worth 0 (grey) or 2 (green), which the algorithm does not know."]
 plotting.style_axes(captions, ax=ax, title="Two kinds of arms", xlabel="mean reward of five pulls", ylabel="arms")
 plotting.save(figure, (sys.argv[1:] or ["alg_7_2_mixture.png"])[0])

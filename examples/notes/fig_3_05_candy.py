@@ -22,5 +22,6 @@ assert np.allclose(posterior[:2] @ lime, [13 / 20, 19 / 26])  # is the next one 
 
 lines = {name: [prior, *column] for name, prior, column in zip(names, bags.start, posterior.T, strict=True)}
 title = "Which bag? (Fig. 3.5)"
-ax = plotting.mean_curves(lines, x=range(11), title=title, xlabel="limes drawn in a row", ylabel="probability")
+labels, notes = {"xlabel": "limes drawn in a row", "ylabel": "probability"}, ["Exact probabilities."]
+ax = plotting.mean_curves(lines, x=range(11), of="", notes=notes, title=title, **labels)
 plotting.save(ax, (sys.argv[1:] or ["fig_3_05_candy.png"])[0])

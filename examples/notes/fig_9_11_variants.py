@@ -32,5 +32,6 @@ for name, agent in agents.items():
             learner.learn("rlsuite/NondeterministicGridGoal-v0", steps=25)
 assert curves["for certain worlds"][:, -1].min() >= 4.5 - 1e-9
 assert curves["1 / (1 + visits)"][:, -1].mean() < 2
-ax = plotting.mean_curves(curves, x=steps, title="Error of Q(S0, R)", xlabel="steps", ylabel="|Q - 85.5|", ylim=(0, 10))
+look = {"title": "Error of Q(S0, R)", "xlabel": "steps", "ylabel": "|Q - 85.5| (reward)", "ylim": (0, 10)}
+ax = plotting.mean_curves(curves, x=steps, notes=["85.5 is the optimal value."], **look)
 plotting.save(ax, (sys.argv[1:] or ["fig_9_11_variants.png"])[0])

@@ -32,8 +32,9 @@ _, ax = plt.subplots(figsize=(7.5, 4.8), layout="constrained")
 for (name, score), colour in zip(scores.items(), ("#0072b2", "#d55e00", "#009e73"), strict=True):
     precision, recall, _ = precision_recall_curve(dice, score)
     ax.plot(recall, precision, color=colour, label=f"{name}: area {area[name]:.2f}")
-for each, name, marker in zip(found, ("as it is", "balanced weights"), "os", strict=True):
+for each, name, marker in zip(found, ("the same, threshold 1/2", "the same, balanced weights"), "os", strict=True):
     ax.plot(each.recall[1], each.precision[1], marker, color="black", label=name)
 ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
-plotting.style_axes(["n = 2000 throws that the classifier has not seen."], ax=ax, xlabel="recall", ylabel="precision")
+look = {"title": "Is the die loaded?", "xlabel": "recall", "ylabel": "precision"}
+plotting.style_axes(["n = 2000 throws that the classifier has not seen."], ax=ax, **look)
 plotting.save(ax, (sys.argv[1:] or ["sec_1_3_rare_states.png"])[0])

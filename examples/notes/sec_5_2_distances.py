@@ -37,5 +37,6 @@ assert np.allclose(distances["rows and columns"][0], np.hypot(*(cells - cells[0]
 assert errors["ways"] < errors["rows and columns"]
 figure, axes = plt.subplots(1, 2, figsize=(12, 4.2), layout="constrained")
 for ax, (name, d) in zip(axes, distances.items(), strict=True):
-    plotting.value_map(env, d[inside[0]], title=f"By {name}: error {errors[name]:.0f}", ax=ax)
+    of = f"distance from the corner; mean error of the nearest neighbour's value, n = 200 splits: {errors[name]:.0f}"
+    plotting.value_map(env, d[inside[0]], of=of, title=f"Distance by {name}", ax=ax)
 plotting.save(figure, (sys.argv[1:] or ["sec_5_2_distances.png"])[0])

@@ -28,6 +28,8 @@ left.plot(choice.tried, choice.aic, "o--", color="#0072b2", label="AIC")
 left.set_xticks(choice.tried)
 left.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
 right.bar(choice.tried, choice.posterior, color="#009e73")
-plotting.style_axes(["n = 300 observations."], ax=left, xlabel="hidden states", ylabel="nats")
-plotting.style_axes(["Equally probable before."], ax=right, xlabel="hidden states", ylabel="posterior probability")
+look = {"title": "How many states made n = 300 numbers?", "xlabel": "hidden states", "ylabel": "criterion (nats)"}
+plotting.style_axes(["The smaller, the better."], ax=left, **look)
+look = {"title": "What BIC says of each", "xlabel": "hidden states", "ylabel": "posterior probability"}
+plotting.style_axes(["All five are equally probable before."], ax=right, **look)
 plotting.save(figure, (sys.argv[1:] or ["sec_9_3_how_many_states.png"])[0])

@@ -274,7 +274,7 @@ def mean_curves(
     x
         (T,) positions along x of those that have none of their own; None: 1 to T.
     of
-        What the rows are, in the plural, for the caption.
+        What the rows are, in the plural, for the caption; empty where numbers are exact rather than a sample.
     references
         Heights of dashed lines, by label: an optimum, a known bound.
     notes
@@ -365,7 +365,7 @@ def sentences(curves: Sequence[Curve], of: str = "seeds") -> list[str]:
     counts = {curve.label: curve.n_seeds for curve in curves}
     several = sorted(set(counts.values()))
     if several == [1]:
-        return [f"n = 1: no interval over {of}."]
+        return [f"n = 1: no interval over {of}."] if of else []
     if len(several) == 1:
         said = [f"Lines: mean over n = {several[0]:,} {of}."]
     else:

@@ -65,6 +65,7 @@ def value_map(
     policy: ArrayLike | None = None,
     *,
     q: ArrayLike | None = None,
+    of: str = "value of the state",
     **look: Unpack[ColourKeywords],
 ) -> "Axes":
     """Heat map of the value of every square, with the actions of a policy as arrows.
@@ -83,6 +84,8 @@ def value_map(
     q
         (S, A) action values (``-inf``: illegal), instead of `policy`: an arrow for *every* best action, ties within
         one part in 1e9 included.
+    of
+        What the numbers are, for the caption.
     **look
         Axes, title, limits and colours: the keywords of `ColourKeywords`.
 
@@ -108,7 +111,7 @@ def value_map(
     >>> ax.get_title(loc="left")
     'FrozenLake-v1'
     """
-    found = _map_of(where, value, policy, q)
+    found = _map_of(where, value, policy, q, of)
     axes = open_axes(look, _size(found.overlay.layout))
     return finish(axes, look, _draw(axes, found, look, with_bar=True))
 
@@ -197,6 +200,7 @@ def _map_of(
     value: "ArrayLike | Solution | Agent | None",
     policy: ArrayLike | None,
     q: ArrayLike | None,
+    of: str = "value of the state",
 ) -> _Map:
     title, env = "", None
     if isinstance(where, GridLayout):
@@ -222,14 +226,14 @@ def _map_of(
         if policy is not None or q is not None:
             raise ParameterError("give a solution, an agent or a table of action values alone")
         value, q = None, cast("ArrayLike", value)
-    said = ["Colour: value of the state.", "Arrows: actions of the policy."]
+    said = [f"Colour: {of}.", "Arrows: actions of the policy."]
     if _is_solution(value):
         if policy is not None or q is not None:
             raise ParameterError("give a solution alone, or a value with policy= or q=")
         policy = None if layout.arrows is None else _shared(value.optimal_actions)
         # The error bound of a solution for average reward is that of its gain, not of these values.
         within = "" if hasattr(value, "gain") else f", within {value.error_bound:.2g}"
-        said = [f"Colour: {'' if within else 'relative '}value of the state{within}.", "Arrows: all optimal actions."]
+        said = [f"Colour: {'' if within else 'relative '}{of}{within}.", "Arrows: all optimal actions."]
         numbers: ArrayLike | None = value.value
     else:
         numbers = cast("ArrayLike | None", value)

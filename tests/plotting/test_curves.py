@@ -405,6 +405,7 @@ def test_curves_of_ones_own(caption_of):
         "Lines: mean over walks (mine: n = 20, other: n = 1). Bands: 95% confidence interval of the mean (BCa "
         "bootstrap, over walks). Unit: metres."
     )
+    assert caption_of(plotting.mean_curves({"exact": [1.0, 3.0]}, of="", notes=["Exact."])) == "Exact."
     for wrong, complaint in (({}, "a dict"), ([1.0], "a dict"), ({"a": np.ones((2, 2, 2))}, r"shape \(2, 2, 2\)")):
         with pytest.raises(ParameterError, match=complaint):
             plotting.mean_curves(wrong)

@@ -45,6 +45,7 @@ def test_numbers_colours_and_marks(grid_goal, caption_of):
     assert numbers_of(ax) == {(1, 0): "81", (1, 1): "90", (1, 2): "100", (0, 0): "90", (0, 1): "100", (0, 2): "0"}
     assert [text.get_text() for text in ax.texts if text.get_text() in "SG"] == ["S", "G"]
     assert caption_of(ax) == "Colour: value of the state."
+    assert caption_of(value_map(grid_goal, [1, 2, 3, 2, 3, 0], of="distance")) == "Colour: distance."
 
 
 def test_all_tied_actions_have_an_arrow(grid_goal, caption_of):
