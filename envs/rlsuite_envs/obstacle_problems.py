@@ -183,11 +183,11 @@ def slippery_obstacle_grid(
         j_axis=j_axis,
     )
     each = slip / 2 if slip_is == "total" else slip
-    chances = np.array([1.0 - 2 * each, each, each])
+    probabilities = np.array([1.0 - 2 * each, each, each])
     n_states = len(land.board.cells)
-    shape = (n_states, len(SIDES), len(chances))
+    shape = (n_states, len(SIDES), len(probabilities))
     reached, reward = np.empty(shape, dtype=np.int64), np.empty(shape)
-    probability = np.broadcast_to(chances, shape).copy()
+    probability = np.broadcast_to(probabilities, shape).copy()
     arrows = displacements(SIDES)
     for action, arrow in enumerate(arrows):
         straight = _move(land, arrow)

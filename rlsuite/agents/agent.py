@@ -90,7 +90,7 @@ class Agent(Learner):
 
     @classmethod
     def is_complete(cls) -> bool:
-        """Whether it has the second function of a rule."""
+        """Whether the class has the function `step`, which a base class leaves to others."""
         return hasattr(cls, "step")
 
     def __init_subclass__(cls) -> None:

@@ -20,7 +20,7 @@ class Learner(Described):
 
     @classmethod
     def is_complete(cls) -> bool:
-        """Whether it can learn; a base of others cannot."""
+        """Whether the class can learn; base classes cannot."""
         return callable(getattr(cls, "learn", None))
 
     @classmethod

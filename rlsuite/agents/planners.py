@@ -47,7 +47,7 @@ UNNAMED: Final = ("auto", "reference")
 
 @dataclass(eq=False, kw_only=True)
 class Planner(Learner):
-    """Any method of `rlsuite.solve` for observed states, in the place of an agent: its policy after n iterations.
+    """A planner as an agent: any method of `rlsuite.solve` for observed states, stopped after n iterations.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ class Planner(Learner):
             np.savez_compressed(file, header=np.array(json.dumps(header)), **cast(Any, self._found))
 
     def restore_file(self, header: Plain, arrays: Npz) -> None:
-        """Take what `save` has written; part of `rlsuite.load`.
+        """Restore what `save` has written; part of `rlsuite.load`.
 
         Raises
         ------

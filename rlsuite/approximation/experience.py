@@ -26,7 +26,7 @@ from rlsuite.training.results import UNKNOWN, Bounds, Record, TimeUnit
 
 Acts: TypeAlias = Any
 """What is evaluated: an object with ``act(observation)``, or such a function, which may take an `action_mask`; or with
-``chances(seen, legal)``, its probabilities at many observations, as vectors; None for random actions."""
+``action_probabilities(seen, legal)``, its probabilities at many observations, as vectors; None for random actions."""
 
 
 class _AsGiven:
@@ -86,7 +86,7 @@ class Experience:
         self._length = 0
 
     def follow(self, rewards: FloatArray, ends: BoolArray) -> None:
-        """Take steps (n,) as done that belong to the run, and to no call of `learn` in this process."""
+        """Count steps (n,) that belong to the run, but to no call of `learn` in this process."""
         last = np.flatnonzero(ends)
         since = int(last[-1]) + 1 if last.size else 0
         self.steps, self.episodes, self._total = rewards.size, last.size, sum(rewards.tolist())
@@ -121,7 +121,7 @@ class Experience:
 
     @property
     def over(self) -> bool:
-        """Whether the call of `learn` has had all its time."""
+        """Whether the call of `learn` has taken all its steps or episodes."""
         return self.now >= self.end
 
     @property
@@ -130,7 +130,7 @@ class Experience:
         return [time for time in self._evaluations if time > self.now] or [self.end]
 
     def add(self, rewards: FloatArray, ends: BoolArray) -> int:
-        """Add steps with their rewards (n,), and whether an episode ended (n,) by them, until time is over.
+        """Add steps with their rewards (n,), and whether each ended an episode (n,), until the call is over.
 
         Returns
         -------
@@ -172,7 +172,7 @@ class Experience:
         policy = self._policy()
         assert self._evaluate is not None
         if not self.is_exact:
-            return self._evaluate(self._chances(policy), now)
+            return self._evaluate(self._as_probabilities(policy), now)
         table = self._table(policy)
         if not self._evaluations:
             self._ends = self._evaluate.ends(table)
@@ -234,24 +234,24 @@ class Experience:
         legal = np.array(self.model.legal) if isinstance(self.model, MDP) else np.ones((n, n_actions), dtype=np.bool_)
         acting = np.flatnonzero(legal.any(axis=1))
         table = np.zeros((n, n_actions))
-        if hasattr(policy, "chances"):
-            table[acting] = policy.chances(self.shown[acting], legal[acting])
+        if hasattr(policy, "action_probabilities"):
+            table[acting] = policy.action_probabilities(self.shown[acting], legal[acting])
             return table
         space = cast(Any, self.env.observation_space)
         vectors = self.facts.vectors
         for row in acting.tolist():
             observation = row + int(space.start) if vectors is None else vectors[row].reshape(space.shape)
-            table[row] = _chances_of(policy, observation, legal[row], self.first_action)
+            table[row] = _probabilities_at(policy, observation, legal[row], self.first_action)
         return table
 
-    def _chances(self, policy: Acts) -> Callable[[Any, Any], FloatArray]:
+    def _as_probabilities(self, policy: Acts) -> Callable[[Any, Any], FloatArray]:
         n_actions = self.n_actions
 
-        def chances(observation: Any, mask: Any) -> FloatArray:
+        def probabilities(observation: Any, mask: Any) -> FloatArray:
             legal = np.ones(n_actions, dtype=np.bool_) if mask is None else np.asarray(mask) != 0
-            return _chances_of(policy, observation, legal, self.first_action)
+            return _probabilities_at(policy, observation, legal, self.first_action)
 
-        return chances
+        return probabilities
 
     def record(self) -> Record:
         """The record of the present call of `learn`."""
@@ -278,7 +278,7 @@ class Experience:
         )
 
 
-def _chances_of(policy: Acts, observation: Any, legal: BoolArray, first_action: int) -> FloatArray:
+def _probabilities_at(policy: Acts, observation: Any, legal: BoolArray, first_action: int) -> FloatArray:
     """Probabilities (n_actions,) of the actions at one observation."""
     if policy is None:
         return legal / legal.sum()

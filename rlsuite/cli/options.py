@@ -136,7 +136,7 @@ def check_workers(chosen: argparse.Namespace) -> None:
 
 
 def workers_of(chosen: argparse.Namespace) -> int:
-    """How many cores to use: those that this process may use, unless a number was typed."""
+    """How many cores to use: the number typed, or all that this process may use."""
     check_workers(chosen)
     if chosen.workers is not None:
         return chosen.workers
@@ -394,7 +394,7 @@ def agent_of(chosen: argparse.Namespace) -> "Agent":
 
 
 def two_agents(first: str, second: str, environment: str) -> str:
-    """How two agents are compared, if these are two and an environment; else an empty string."""
+    """Say how to compare two agents, if the words are two agents and an environment; else return an empty string."""
     from rlsuite.experiments.lookup import find_agent_class
 
     try:

@@ -79,7 +79,7 @@ class Clock:
 
     @property
     def hurries(self) -> bool:
-        """Whether the work has to stop."""
+        """Whether the work has to stop now."""
         return self.interrupted or self.late
 
     def check(self) -> None:
@@ -101,11 +101,11 @@ class Clock:
 
     @property
     def shows(self) -> bool:
-        """Whether there is a bar, so that its text has to be made."""
+        """Whether a bar is shown, which needs a text."""
         return self._bar is not None
 
     def tick(self, text: str, done: int | None = None) -> None:
-        """Show on the bar how many iterations are done, by default one more, with a text behind it."""
+        """Show the number of iterations on the bar, by default one more, and a text after it."""
         if self._bar is not None:
             self._bar.set_postfix_str(text, refresh=False)
             self._bar.update(1 if done is None else done - self._bar.n)

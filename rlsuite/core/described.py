@@ -37,7 +37,7 @@ class Described(SaysWhatToWrite):
 
     @classmethod
     def is_complete(cls) -> bool:
-        """Whether the class can be named; a base of others cannot."""
+        """Whether files may name the class; base classes cannot be named."""
         return True
 
 

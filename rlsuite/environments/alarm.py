@@ -1,4 +1,4 @@
-"""An alarm for code of an environment that may never come back."""
+"""An alarm for code of an environment that may never return."""
 
 import signal
 import sysconfig

@@ -1,4 +1,4 @@
-"""Run what asks an environment in a process of its own, which can do nothing that is seen outside of it.
+"""Probe an environment in a child process, which cannot change anything outside itself.
 
 On Linux that process is a fork: it sees all that its parent has, and shares none of it. Its open files lead nowhere,
 `sys.stdout` and clocks raise, and an audit hook (PEP 578) ends each attempt to open a file, to use the network, or to

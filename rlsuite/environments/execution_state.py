@@ -1,4 +1,4 @@
-"""Where a step stands when it draws: one that stands there again, with all it knows the same, does the same again.
+"""The state of a step when it draws: a step in the same state does the same again.
 
 This is how a loop that draws until something fits, as ``while cell in walls: cell = rng.integers(9)``, is recognised.
 `DrawSite` is the chain of calls that leads to a draw. What the step knows there are the local variables that it may
@@ -24,11 +24,11 @@ from rlsuite.environments.symbolic import UniformNumber, UnreadContainer, Unread
 
 
 class NotComparable(Exception):
-    """Why it is not known whether a step stands where it stood before."""
+    """Why a step cannot be compared with its state at an earlier draw."""
 
 
 class Slot(NamedTuple):
-    """What stands on the stack of a frame, or is called there."""
+    """A value on the stack of a frame, or a function that is called there."""
 
     kind: str
     """"constant", "global", "local", "cell", "attribute", "method", "iterator" or "computed"."""
@@ -336,7 +336,7 @@ def _beneath(found: _Analysis, offset: int, frame: FrameType, called: str | Code
 
 
 class Contents(pickle.Pickler):
-    """Pickles what a step knows, to compare it with what it knew: equal bytes mean equal contents.
+    """Pickles the values that a step can read, to compare them: equal bytes mean equal values.
 
     `kept` are objects that are known by their identity, and kept alive for it; `named` those that have a name.
     """

@@ -1,4 +1,4 @@
-"""The model of what was found by asking an environment (`rlsuite.environments.tabulation`).
+"""The model of a tabulation (`rlsuite.environments.tabulation`).
 
 What was found are states, and for each action in each of them a tree of draws. If what an agent observes tells the
 states apart, the model is an MDP whose states are the ids of the observations; otherwise it is a POMDP whose hidden

@@ -23,7 +23,7 @@ class Leaf(NamedTuple):
 
 
 class UniformNode(NamedTuple):
-    """A uniform number u is drawn: the way leads to the child whose number is that of the bounds that are <= u."""
+    """A uniform number u is drawn; it selects the child whose index is the number of bounds <= u."""
 
     bounds: tuple[float, ...]
     children: "tuple[Tree, ...]"
@@ -43,7 +43,7 @@ class MaskedNode(NamedTuple):
 
 
 class Again(NamedTuple):
-    """The step is where it was at another draw, and continues from there; `number` counts the draws depth first."""
+    """The step is in the state of another draw, and continues as it did there; `number` counts draws depth first."""
 
     number: int
 

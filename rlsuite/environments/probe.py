@@ -1,4 +1,4 @@
-"""A copy of an environment that can be put into any state and asked what a step does there.
+"""A copy of an environment that can be put into any state, to see what a step does there.
 
 What makes up the state is found by experiment, and never by names. An attribute belongs to it if a step changes it and
 a later step *reads it before writing it*; which it does is watched while the environment runs. Counters, sums and logs
@@ -61,7 +61,7 @@ class _NOTHING:
 
 
 class Relearn(Exception):
-    """More attributes than it seemed belong to the state; everything has to be asked again."""
+    """More attributes belong to the state than were known; the environment has to be probed again."""
 
 
 class Answer(NamedTuple):
@@ -549,7 +549,7 @@ class Probe:
             return id(value)
 
     def packed(self) -> bytes:
-        """What tells the states apart, for the process that has asked for it; the copy stays here."""
+        """What distinguishes the states, for the process that asked; the copy stays here."""
         self.original, self.unread = dict.fromkeys(self.original), dict.fromkeys(self.unread)
         return self._pickled({name: vars(self)[name] for name in _KEPT}, None)
 

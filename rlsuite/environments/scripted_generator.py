@@ -38,7 +38,7 @@ _SYS: Any = sys  # the frames of what is called have no public name
 
 
 class CameBack(CannotBeFollowed):
-    """A step is where it was at an earlier draw, the one of this number; -1 if it is to be compared from now on."""
+    """A step is in the state of an earlier draw, whose number this is; -1 if steps are compared from now on."""
 
     def __init__(self, number: int, draws: list[Draw]):
         super().__init__(f"it has come back to draw {number}")
@@ -48,7 +48,7 @@ class CameBack(CannotBeFollowed):
 
 
 def nothing() -> object:
-    """What a step without an environment knows."""
+    """The values that a step without an environment can read."""
     return None
 
 
@@ -86,7 +86,7 @@ class ScriptedGenerator(np.random.Generator):
         self.begin()
 
     def begin(self) -> None:
-        """Begin with a step, of which nothing is known."""
+        """Begin with a new step."""
         self._n_draws = 0
         self._seen: dict[object, int] = {}
         if len(self._hints) > MAX_OUTCOMES:
@@ -102,7 +102,7 @@ class ScriptedGenerator(np.random.Generator):
 
     @property
     def compares(self) -> bool:
-        """Whether there are sites at which it is compared what a step knows."""
+        """Whether there are sites at which the states of steps are compared."""
         return bool(self._loops)
 
     def _next(self) -> int:

@@ -1,4 +1,4 @@
-"""Tabulate an environment by asking what each action does in each state that can be reached.
+"""Tabulate an environment by probing what each action does in each reachable state.
 
 `tabulation_of` puts a copy of the environment into each state (`rlsuite.environments.probe`), runs its own `step` for
 each outcome of what that draws (`rlsuite.environments.outcomes`), and keeps for each pair the tree of its draws. So
@@ -287,7 +287,7 @@ def _ask(probe: Probe, deadline: float, max_states: int) -> Tabulation:
 
 
 class TabulationFollower(Follower):
-    """Follows an environment by what was found when it was asked."""
+    """Follows an environment by its tabulation."""
 
     def __init__(self, facts: EnvironmentFacts, tabulation: Tabulation):
         super().__init__(facts, "the table that was made of it says", "that table needs")

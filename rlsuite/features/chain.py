@@ -20,7 +20,7 @@ class Composition(NamedTuple):
 
     first: FeatureRule
     second: FeatureRule
-    room: int  # entries of the lists that the two maps use
+    capacity: int  # entries of the lists that the two maps use
     width: int  # entries after these, for the features of the first map
 
 
@@ -29,7 +29,7 @@ def _composed(
     data: Composition, observation: NDArray[np.float64], indices: NDArray[np.int64], values: NDArray[np.float64]
 ) -> int:
     """Write the features of the first map as a vector after the lists, and apply the second map to it."""
-    between = values[data.room : data.room + data.width]
+    between = values[data.capacity : data.capacity + data.width]
     for i in range(data.width):
         between[i] = 0.0
     for k in range(data.first.active(data.first.data, observation, indices, values)):
@@ -179,5 +179,5 @@ Link = tuple[FeatureRule, int, int]
 
 
 def _join(first: Link, second: Link) -> Link:
-    room, width = max(first[1], second[1]), first[2]
-    return FeatureRule(_composed, Composition(first[0], second[0], room, width)), room + width, second[2]
+    capacity, width = max(first[1], second[1]), first[2]
+    return FeatureRule(_composed, Composition(first[0], second[0], capacity, width)), capacity + width, second[2]

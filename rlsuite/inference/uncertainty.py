@@ -1,4 +1,4 @@
-"""How much a distribution leaves open, and how much an observation or an action says: entropy and information."""
+"""How uncertain a distribution is, and how much an observation or an action reveals: entropy and information."""
 
 from typing import Final, Literal
 
@@ -55,7 +55,7 @@ def entropy(distribution: ArrayLike, unit: Unit = "bits") -> FloatArray:
 
 
 def information(prior: ArrayLike, likelihood: ArrayLike, unit: Unit = "bits") -> float:
-    r"""How much an outcome says about what it depends on: :math:`I = H(p) - \sum_z \Pr(z)\, H(p(\cdot | z))`.
+    r"""How much an outcome reveals about what it depends on: :math:`I = H(p) - \sum_z \Pr(z)\, H(p(\cdot | z))`.
 
     It is the entropy that a belief loses on average when it is updated, at least 0 (mutual information; what a decision
     tree calls gain, lecture notes, section 2.1.1).

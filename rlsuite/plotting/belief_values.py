@@ -255,7 +255,7 @@ def alpha_vectors(
     for action in dict.fromkeys(region.action for region in found):
         axes.plot([], [], color=colours[action], linewidth=3.2, label=labels[action])
     start = float(pomdp.start[0])
-    axes.plot(start, _worth(found, start), "o", color=INK, markersize=6, label="start belief", linestyle="none")
+    axes.plot(start, _value_at(found, start), "o", color=INK, markersize=6, label="start belief", linestyle="none")
     changes = [region.end for region, _ in pairwise(found)]
     for x in changes:
         axes.axvline(x, color=INK, linewidth=1.0, linestyle=(0.0, (1.0, 1.5)), label=THRESHOLD)
@@ -282,7 +282,7 @@ def _regions(
     return found
 
 
-def _worth(found: list[Region], belief: float) -> float:
+def _value_at(found: list[Region], belief: float) -> float:
     """The value of the plan in a belief."""
     x, y = (np.concatenate(each) for each in ([r.belief for r in found], [r.value for r in found]))
     return float(np.interp(belief, x, y))

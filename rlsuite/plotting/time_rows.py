@@ -77,7 +77,7 @@ class Rows:
         self._ticks: list[tuple[float, str]] = [(0.0, "0"), (0.5, "0.5"), (1.0, "1")]
 
     def gap(self) -> None:
-        """Leave some room before the next group of rows."""
+        """Leave a gap before the next group of rows."""
         self._take(PAD)
 
     def marks(self, name: str, times: NDArray[np.float64]) -> None:

@@ -147,7 +147,7 @@ class InterpretedRun:
             snapshot.restore()
             self._pace.stop()
             return None
-        except BaseException:  # Ctrl-C amid a step
+        except BaseException:  # Ctrl-C in a step
             snapshot.restore()
             raise
         done = position - before

@@ -1,4 +1,4 @@
-"""Legal actions: what an environment tells during an episode, and what a batch tells about its observations."""
+"""Legal actions: those that an environment gives during an episode, and those that a batch has at its observations."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -15,21 +15,21 @@ from rlsuite.errors import LearningError, ParameterError
 from rlsuite.training.step_buffer import mask_of
 
 
-class ToldActions:
-    """Which actions are legal at each step of an episode, as ``info["action_mask"]`` tells.
+class MaskedActions:
+    """The legal actions at each step of an episode, from ``info["action_mask"]``.
 
     Parameters
     ----------
     env : gymnasium.Env
         The environment.
-    told : bool, optional
-        Whether it tells them; by default the first info says so.
+    masked : bool, optional
+        Whether it has masks; by default the first info decides.
     """
 
-    def __init__(self, env: Env, *, told: bool | None = None) -> None:
+    def __init__(self, env: Env, *, masked: bool | None = None) -> None:
         self._facts = facts_of(env)
         self._n_actions = int(env.action_space.n) if isinstance(env.action_space, spaces.Discrete) else 0
-        self._told = told
+        self._masked = masked
 
     def after(self, info: Mapping[str, Any], step: int, *, over: bool = False) -> NDArray[np.bool_] | None:
         """Return the legal actions (n_actions,) after so many steps of the episode; None if all are, always.
@@ -39,19 +39,19 @@ class ToldActions:
         LearningError
             If the mask is not a 0 or 1 for each action, leaves no action, or is missing where the first info had one.
         """
-        if self._told is None:
-            self._told = self._n_actions > 0 and self._facts.has_action_mask(info)
-        if not self._told:
+        if self._masked is None:
+            self._masked = self._n_actions > 0 and self._facts.has_action_mask(info)
+        if not self._masked:
             return None
-        place = f"{self._facts.name}, {f'step {step}' if step else 'reset'}:"
+        where = f"{self._facts.name}, {f'step {step}' if step else 'reset'}:"
         if "action_mask" not in info:
             if over:
                 return np.zeros(self._n_actions, dtype=np.bool_)
-            raise LearningError(f"{place} info has no action_mask, but that of the first reset had one")
-        legal = mask_of(info["action_mask"], self._n_actions, place)
+            raise LearningError(f"{where} info has no action_mask, but that of the first reset had one")
+        legal = mask_of(info["action_mask"], self._n_actions, where)
         if not over and not legal.any():
             raise LearningError(
-                f"{place} info['action_mask'] leaves no action, and the episode goes on; an environment has to end the "
+                f"{where} info['action_mask'] leaves no action, and the episode goes on; an environment has to end the "
                 "episode where no action is legal"
             )
         return legal
@@ -88,9 +88,9 @@ class KnownActions:
     """
 
     def __init__(self, observations: NDArray[np.float64], legal: NDArray[np.bool_]) -> None:
-        self.observations, place = np.unique(observations + 0.0, axis=0, return_inverse=True)  # -0.0 is 0.0
+        self.observations, where = np.unique(observations + 0.0, axis=0, return_inverse=True)  # -0.0 is 0.0
         self.legal = np.zeros((len(self.observations), legal.shape[1]), dtype=np.bool_)
-        np.logical_or.at(self.legal, place.reshape(-1), legal)
+        np.logical_or.at(self.legal, where.reshape(-1), legal)
         self._rows = {row.tobytes(): i for i, row in enumerate(self.observations)}
 
     def and_those_at(self, observations: NDArray[np.float64], legal: NDArray[np.bool_]) -> Self:

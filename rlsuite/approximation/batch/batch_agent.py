@@ -115,7 +115,7 @@ class BatchAgent(BatchLearner):
         mask = None if action_mask is None else np.asarray(action_mask)[None]
         return int(self.policy(self._encode(observation)[None], mask)[0]) + self.first_action_
 
-    def chances(self, seen: NDArray[np.float64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def action_probabilities(self, seen: NDArray[np.float64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Probabilities (n, n_actions) of the actions at vectors (n, d), some of them legal; part of evaluations."""
         found = np.zeros(legal.shape)
         found[np.arange(len(seen)), self.policy(seen, legal)] = 1.0

@@ -398,7 +398,7 @@ class FittedValueIteration(FittedIteration):
         whole = complete[row.reshape(-1)]
         return batch.take(whole) if whole.any() else batch
 
-    def chances(self, seen: NDArray[np.float64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def action_probabilities(self, seen: NDArray[np.float64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Probabilities (n, n_actions) of the actions at vectors (n, d), some of them legal; part of evaluations."""
         run = self._experience
         if run is None or not isinstance(run.model, MDP) or run.shown is None:
@@ -428,7 +428,7 @@ class FittedValueIteration(FittedIteration):
             legal = np.asarray(action_mask, dtype=np.bool_)[None]
         elif run is not None and isinstance(run.model, MDP) and run.is_exact:
             legal = np.array(run.model.legal)[run.states_of(seen)]
-        return int(self.chances(seen, legal).argmax()) + (run.first_action if run else 0)
+        return int(self.action_probabilities(seen, legal).argmax()) + (run.first_action if run else 0)
 
     def evaluated(self) -> Self | None:
         """The greedy policy by lookahead, where there is a model; else the policy that collects."""

@@ -1,4 +1,4 @@
-"""A mixture of experts: regressors, and a gate that says whom to trust where (Jacobs, Jordan, Nowlan & Hinton 1991).
+"""A mixture of experts: regressors, and a gate that weights them in each region (Jacobs, Jordan, Nowlan & Hinton 1991).
 
 The prediction at x is a mean of K experts, weighted by the gate (lecture notes, section 5.3)::
 
@@ -93,7 +93,7 @@ class GatedExperts(sklearn.base.RegressorMixin, sklearn.base.BaseEstimator):
         return np.asarray((self._gates(inputs) * self._answers(inputs)).sum(axis=1))
 
     def gates(self, X: ArrayLike) -> NDArray[np.float64]:
-        """How much each expert is trusted at inputs (n, d), shape (n, K); rows sum to 1."""
+        """Weights of the experts at inputs (n, d), shape (n, K); rows sum to 1."""
         return self._gates(self._checked(X))
 
     def _expert(self) -> Any:

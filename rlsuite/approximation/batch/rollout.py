@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.batch.action_masks import ToldActions, takes_mask
+from rlsuite.approximation.batch.action_masks import MaskedActions, takes_mask
 from rlsuite.core.aliases import Env, Space
 from rlsuite.core.checks import finite_reward, fraction, whole_amount, whole_number
 from rlsuite.core.keywords import says_what_to_write
@@ -76,8 +76,8 @@ def episode_of(env: Env, act: Act, seed: int | None = None, gamma: float = 1.0, 
     discount_per_step, most = fraction("gamma", gamma), whole_amount("max_steps", max_steps)
     check_callable("act", act)
     observation, info = env.reset(seed=seed)
-    told = ToldActions(env)
-    legal = told.after(info, 0)
+    masks = MaskedActions(env)
+    legal = masks.after(info, 0)
     total, discount, name = 0.0, 1.0, name_of(env)
     for length in range(1, most + 1):
         action = chosen_of("act", act, observation, env.action_space, legal)
@@ -89,7 +89,7 @@ def episode_of(env: Env, act: Act, seed: int | None = None, gamma: float = 1.0, 
             raise overflow(f"{name}, step {length}:")
         if terminated or truncated:
             return Rollout(total, length, bool(terminated))
-        legal = told.after(info, length)
+        legal = masks.after(info, length)
     return Rollout(total, most, terminated=False)
 
 
@@ -184,8 +184,8 @@ def chosen_of(
     LearningError
         If the space is Discrete, and the action is not in it or not among the legal actions (n_actions,).
     """
-    told = legal is not None and takes_mask(policy)
-    action = policy(observation, action_mask=legal) if told else policy(observation)
+    masked = legal is not None and takes_mask(policy)
+    action = policy(observation, action_mask=legal) if masked else policy(observation)
     if isinstance(space, gymnasium.spaces.Discrete) and not space.contains(action):
         last = int(space.start) + int(space.n) - 1
         raise errors.LearningError(
@@ -196,7 +196,7 @@ def chosen_of(
         taken, lowest = int(cast(int, action)), int(space.start)
         if not legal[taken - lowest]:
             allowed = ", ".join(map(str, np.flatnonzero(legal) + lowest))
-            hint = "" if told else f"; {name} is told which if it has a parameter action_mask"
+            hint = "" if masked else f"; {name} is told which if it has a parameter action_mask"
             raise errors.LearningError(
                 f"{name}(observation) returned {taken} for observation {observation!r}, where "
                 f"info['action_mask'] allows {allowed}{hint}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsInt, TypedDict, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rlsuite.approximation.batch.action_masks import ToldActions
+from rlsuite.approximation.batch.action_masks import MaskedActions
 from rlsuite.approximation.batch.columns import observations
 from rlsuite.approximation.batch.observations import check_discrete_actions
 from rlsuite.approximation.batch.rollout import check_callable, chosen_of
@@ -94,8 +94,8 @@ def collected(
     legal_before: list[NDArray[np.bool_]] = []
     legal_after: list[NDArray[np.bool_]] = []
     observation, info = made.reset(seed=int(env_seed.generate_state(1)[0]))
-    told = ToldActions(made)
-    legal = told.after(info, 0)
+    masks = MaskedActions(made)
+    legal = masks.after(info, 0)
     # copies: an environment may write into the same array again
     vector, begins, finished = np.array(as_vector(observation)), True, 0
     while len(taken) != most_steps and finished != most_episodes:
@@ -117,7 +117,7 @@ def collected(
         begins = bool(terminated or truncated)
         if legal is not None:
             legal_before.append(legal)
-            legal = cast("NDArray[np.bool_]", told.after(info, len(taken), over=bool(terminated)))
+            legal = cast("NDArray[np.bool_]", masks.after(info, len(taken), over=bool(terminated)))
             legal_after.append(legal)
         if not np.isfinite(vector).all():
             raise LearningError(
@@ -128,7 +128,7 @@ def collected(
             finished += 1
             observation, info = made.reset()
             vector = np.array(as_vector(observation))
-            legal = told.after(info, 0)
+            legal = masks.after(info, 0)
     if isinstance(env, str):
         made.close()
     return Transitions(

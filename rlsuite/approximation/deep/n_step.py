@@ -10,7 +10,7 @@ from rlsuite.models.aliases import AnyArray
 
 
 class Steps(NamedTuple):
-    """What was seen and done, and what the steps after it were worth, until now."""
+    """An observation and the action taken there, with the discounted rewards since."""
 
     observation: AnyArray  # (*shape)
     action: int  # counted from 0
@@ -45,7 +45,7 @@ class Window:
         self.latest: deque[Steps] = deque()
 
     def add(self, observation: AnyArray, action: int, reward: float, terminated: bool, ends: bool) -> list[Steps]:
-        """Take one step, and return the transitions that are complete now, the oldest first.
+        """Add one step, and return the transitions that are complete now, the oldest first.
 
         Parameters
         ----------

@@ -96,7 +96,7 @@ def own_network(
 
 
 def answers(network: Any, shape: tuple[int, ...], device: Any, what: str) -> AnyArray:
-    """Return what a network says about a few fixed inputs, shape (TRIED, n_outputs).
+    """Return the outputs of a network for a few fixed inputs, shape (TRIED, n_outputs).
 
     Raises
     ------

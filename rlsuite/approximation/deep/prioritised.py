@@ -1,4 +1,4 @@
-"""A replay that draws what surprises more often (Schaul, Quan, Antonoglou & Silver 2016), from a tree of sums.
+"""A replay that draws transitions with large errors more often (Schaul et al. 2016), from a tree of sums.
 
 Transition i is drawn with probability P(i) = p_i^alpha / sum_k p_k^alpha (their eq. 1), p_i the size of its latest
 error. What is drawn more often counts less in a lesson: w_i = (N P(i))^-beta / max_j w_j (section 3.4).

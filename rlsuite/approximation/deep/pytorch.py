@@ -84,7 +84,7 @@ def one_thread() -> Generator[None]:
 
 @contextmanager
 def own_generator(seed: int) -> Generator[None]:
-    """Let PyTorch draw from a generator of this seed inside, and go on outside with its own where that was.
+    """Let PyTorch draw from a generator with this seed; afterwards its own generator continues where it was.
 
     Only for code that cannot be told where to draw from: the user's own. One thread at a time is inside.
     """

@@ -71,7 +71,7 @@ class QLearner:
         return {"online": self.online, "target": self.target}
 
     def outputs(self, network: Any, stored: AnyArray) -> Any:
-        """What a network says about stored observations, as a tensor (n, n_outputs)."""
+        """The outputs of a network for stored observations, as a tensor (n, n_outputs)."""
         return network(self.inputs.tensor(stored, self.device))
 
     def values(self, network: Any, stored: AnyArray) -> NDArray[np.float32]:

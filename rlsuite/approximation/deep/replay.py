@@ -101,4 +101,4 @@ class Replay:
         return None
 
     def learned(self, error: NDArray[np.float32]) -> None:
-        """Take note of the errors (n,) of the last sample, as they were before it was learned from."""
+        """Record the errors (n,) of the last sample, from before it was learned from."""

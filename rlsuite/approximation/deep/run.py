@@ -52,8 +52,8 @@ class Pace(NamedTuple):
     target_every: int
 
 
-class Place:
-    """One of the environments of a run, and how far its episode is."""
+class RunningEnv:
+    """One of the environments of a run, and its present episode."""
 
     def __init__(self, env: Env, window: Window):
         self.env, self.window = env, window
@@ -108,13 +108,13 @@ class DeepRun:
         self.best: list[Any] | None = None
         """the weights that did best in an evaluation of this run"""
         self.best_value = -math.inf
-        self.places = [Place(env, Window(pace.n_steps, pace.gamma)) for env in envs]
+        self.running = [RunningEnv(env, Window(pace.n_steps, pace.gamma)) for env in envs]
         self.turn = 0
-        """the place that makes the next step"""
+        """the one that makes the next step"""
         self.q: NDArray[np.float64]
         """action values (n_places, n_actions) in the beginning of the round"""
-        for place, state in zip(self.places, env_seed.generate_state(len(envs)), strict=True):
-            self._begin_episode(place, int(state))
+        for one, state in zip(self.running, env_seed.generate_state(len(envs)), strict=True):
+            self._begin_episode(one, int(state))
 
     def learn(self, budget: Budget, progress: bool) -> None:
         """Learn; `record` returns the results, also when an error or Ctrl-C ended it early."""
@@ -140,15 +140,15 @@ class DeepRun:
                         self._record_evaluation(int(clock[which]), *evaluate())
         except BaseException:  # the last step may not be recorded: the next call begins new episodes
             self.turn = self.lessons_due = 0
-            for place in self.places:
-                place.present = None
-                place.window.clear()
+            for one in self.running:
+                one.present = None
+                one.window.clear()
             raise
 
     def record(self, compiling_seconds: float, optima: Optima | None) -> Record:
-        """Return the record of the last call of `learn`, for which numba compiled so long, beside the optimum."""
+        """Return the record of the last call of `learn`, with the optimum and the time for compiling."""
         log = self.log
-        facts = facts_of(self.places[0].env)
+        facts = facts_of(self.running[0].env)
         model = None if optima is None else known_model(facts, self.pace.gamma)
         optimum = optimum_of(facts, model, optima)
         value, total = bounds_of(facts, model, optima if log.evaluations else None)
@@ -176,54 +176,54 @@ class DeepRun:
     @property
     def name(self) -> str:
         """Id of the environment, or the name of its class."""
-        env = self.places[0].env
+        env = self.running[0].env
         return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
 
-    def _begin_episode(self, place: Place, seed: int | None = None) -> None:
-        observation, info = place.env.reset(seed=seed)
-        place.present = self._stored(observation)
-        place.legal = legal_actions(self._where, info, self.learner.n_actions)
-        place.total, place.length = 0.0, 0
+    def _begin_episode(self, one: RunningEnv, seed: int | None = None) -> None:
+        observation, info = one.env.reset(seed=seed)
+        one.present = self._stored(observation)
+        one.legal = legal_actions(self._where, info, self.learner.n_actions)
+        one.total, one.length = 0.0, 0
 
     def _look(self) -> None:
-        """Find out where all places are, and what the actions there are worth."""
-        for place in self.places:
-            if place.present is None:
-                self._begin_episode(place)
-        present = [cast(AnyArray, place.present) for place in self.places]
+        """Begin the episodes that are due, and compute the values of the actions in all environments."""
+        for one in self.running:
+            if one.present is None:
+                self._begin_episode(one)
+        present = [cast(AnyArray, one.present) for one in self.running]
         self.q = self.learner.q(present[0] if len(present) == 1 else np.concatenate(present))
 
     def _step(self) -> None:
         if self.turn == 0:
             self._look()
-        place, memory = self.places[self.turn], self.memory
-        present = cast(AnyArray, place.present)
-        memory.q[0], memory.legal[0] = self.q[self.turn], place.legal
+        one, memory = self.running[self.turn], self.memory
+        present = cast(AnyArray, one.present)
+        memory.q[0], memory.legal[0] = self.q[self.turn], one.legal
         action = self.next_choice()
         if action < 0:
             raise errors.LearningError(
                 f"{self._where} info['action_mask'] allows no action, but the episode has not ended"
             )
-        answer = cast("tuple[Any, object, bool, bool, dict[str, Any]]", place.env.step(action + self.first_action))
+        answer = cast("tuple[Any, object, bool, bool, dict[str, Any]]", one.env.step(action + self.first_action))
         observation, paid, terminated, truncated, info = answer
         reward, arrived = reward_of_float32(paid, self.name, self.steps + 1), self._stored(observation)
-        place.legal = legal_actions(self._where, info, self.learner.n_actions)
+        one.legal = legal_actions(self._where, info, self.learner.n_actions)
         ends = terminated or truncated
-        for step in place.window.add(present[0], action, reward, terminated, ends):
-            self.replay.add(step.observation, step.action, step.reward, arrived[0], step.discount, place.legal)
+        for step in one.window.add(present[0], action, reward, terminated, ends):
+            self.replay.add(step.observation, step.action, step.reward, arrived[0], step.discount, one.legal)
         self.steps += 1
         self.all_reward += reward
-        place.total += reward
-        place.length += 1
+        one.total += reward
+        one.length += 1
         memory.visits[0, action] += 1
         memory.clock[STEPS] += 1
-        place.present = arrived
+        one.present = arrived
         if ends:
             memory.clock[EPISODES] += 1
-            self.log.returns.append(place.total)
-            self.log.lengths.append(place.length)
-            place.present = None
-        self.turn = (self.turn + 1) % len(self.places)
+            self.log.returns.append(one.total)
+            self.log.lengths.append(one.length)
+            one.present = None
+        self.turn = (self.turn + 1) % len(self.running)
         if self.steps >= self.pace.learning_starts and self.steps % self.pace.train_every == 0 and len(self.replay):
             self.lessons_due += self.pace.lessons
         if self.turn == 0:
@@ -259,7 +259,7 @@ class DeepRun:
     def _evaluator(self) -> Callable[[], Evaluation]:
         """Make a function that plays a few episodes of the greedy policy on a copy of the environment."""
         try:
-            own = _Masks(copy.deepcopy(self.places[0].env), f"{self.name}, evaluation:")
+            own = _Masks(copy.deepcopy(self.running[0].env), f"{self.name}, evaluation:")
         except (TypeError, ValueError, RuntimeError) as error:
             raise errors.UnsuitableEnvironment(
                 f"evaluate_every needs a copy of {self.name}, which cannot be copied ({error}); omit evaluate_every"

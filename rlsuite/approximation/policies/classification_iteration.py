@@ -29,7 +29,7 @@ from tqdm import tqdm
 from rlsuite import errors
 from rlsuite.agents.learner import Learner
 from rlsuite.agents.storage import EPISODE, episodes_of
-from rlsuite.approximation.batch.action_masks import ToldActions
+from rlsuite.approximation.batch.action_masks import MaskedActions
 from rlsuite.approximation.experience import Experience
 from rlsuite.approximation.policies.cloning import ClassifierPolicy
 from rlsuite.approximation.policies.policy_search import draw_seed
@@ -298,10 +298,10 @@ class ClassificationIteration(Learner):
         rewards, ends, name = list[float](), list[bool](), name_of(self._env)
         while len(snapshots) < self.states:
             observation, info = env.reset(seed=draw_seed(rng))
-            told, step, over = ToldActions(env), 0, False
+            masks, step, over = MaskedActions(env), 0, False
             while not over and len(snapshots) < self.states:
                 seen = np.array(self._encoding.encode(observation), dtype=np.float64)
-                legal = told.after(info, step)
+                legal = masks.after(info, step)
                 if rng.random() * self.apart < 1.0:
                     snapshots.append(Snapshot(_copy_of(env), seen, legal))
                 if policy is None or rng.random() < 0.5:
@@ -430,7 +430,7 @@ def try_actions(
     seen = np.stack([each.observation for each in begun])
     total, discount, name = np.zeros(len(envs)), 1.0, name_of(envs[0])
     rewards: list[list[float]] = [[] for _ in envs]
-    going, told, legal = np.arange(len(envs)), ToldActions(envs[0], told=True), None
+    going, masks, legal = np.arange(len(envs)), MaskedActions(envs[0], masked=True), None
     if snapshots[0].legal is not None:
         legal = np.array([each.legal for each in begun])
         total[~legal[going, chosen - actions[0]]] = np.nan
@@ -444,7 +444,7 @@ def try_actions(
             seen[i] = encoded.encode(observation)
             over[i] = terminated or truncated
             if legal is not None:
-                legal[i] = told.after(info, step, over=bool(over[i]))
+                legal[i] = masks.after(info, step, over=bool(over[i]))
         discount *= gamma
         going = going[~over[going]]
         if not going.size:

@@ -220,7 +220,7 @@ class ClassifierPolicy(BatchLearner):
             found = np.stack([-found, found], axis=1)
         return found if found.shape == by_share.shape else by_share
 
-    def chances(self, seen: NDArray[np.float64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def action_probabilities(self, seen: NDArray[np.float64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Probabilities (n, n_actions) of the actions at vectors (n, d), some of them legal; part of evaluations."""
         found = np.zeros(legal.shape)
         chosen = self.predict(seen, None if legal.all() else legal)

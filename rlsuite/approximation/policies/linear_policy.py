@@ -59,7 +59,7 @@ class ParametricPolicy(Protocol):
 
 
 class Buffers(NamedTuple):
-    """Room for the computation of one action."""
+    """Arrays for the computation of one action."""
 
     observation: NDArray[np.float64]  # (n_features_in,)
     indices: NDArray[np.int64]  # (most_active,)

@@ -119,7 +119,7 @@ class PolicySearch(Learner):
 
     @classmethod
     def is_complete(cls) -> bool:
-        """Whether it proposes candidates."""
+        """Whether the class proposes candidates; base classes do not."""
         return cls.propose is not PolicySearch.propose
 
     @says_what_to_write
@@ -313,7 +313,7 @@ class PolicySearch(Learner):
             np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
 
     def restore_file(self, header: Plain, arrays: Npz) -> None:
-        """Take what `save` has written.
+        """Restore what `save` has written.
 
         Raises
         ------

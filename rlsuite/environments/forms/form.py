@@ -65,7 +65,7 @@ class StateKeeper(NamedTuple):
 
 
 class Wish(NamedTuple):
-    """For whom an environment is to be run, and how."""
+    """What a run needs: which agent, which loop, and whether the environment may be probed."""
 
     gamma: float
     """Discount of the model."""
@@ -75,15 +75,15 @@ class Wish(NamedTuple):
     masked: bool = False
     """Whether each info of the environment says which actions exist."""
     patience: float = 0.0
-    """Seconds that may be spent on asking the environment for its table; 0 if nobody has asked for it."""
+    """Seconds for probing the environment; 0 if it is not to be probed."""
     max_states: int = MAX_STATES
-    """Most states of which it may be asked."""
+    """Most states that a tabulation may have."""
     id_of: Callable[[Any], int] | None = None
     """The number of an observation; by default its id."""
 
     @property
     def asks(self) -> bool:
-        """Whether the user has asked to ask the environment."""
+        """Whether the user wants the environment to be probed."""
         return self.loop == "compiled" and self.encode is None and self.patience > 0.0
 
 

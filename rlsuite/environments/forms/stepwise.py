@@ -21,7 +21,7 @@ class Stepwise(Form):
 
     @classmethod
     def offer(cls, facts: EnvironmentFacts, wish: Wish) -> "Form | Refusal":
-        """Offer it to everybody."""
+        """Offer it for all environments."""
         if wish.encode is not None:
             return cls(facts, "it has no compiled dynamics")
         return cls(facts, NOT_ASKED_FOR)

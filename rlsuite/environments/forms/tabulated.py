@@ -33,7 +33,7 @@ MAX_KEPT = 8
 
 
 class Tabulated(Form):
-    """The table that was made by asking."""
+    """A table that was made by probing."""
 
     kind = "attributes"
 
@@ -67,7 +67,7 @@ class Tabulated(Form):
 
     @classmethod
     def offer(cls, facts: EnvironmentFacts, wish: Wish) -> "Form | Refusal":
-        """Ask the environment, if the user has asked for that."""
+        """Probe the environment, if the user wants that."""
         if not wish.asks:
             return Refusal()
         try:
@@ -135,7 +135,7 @@ def _model(facts: EnvironmentFacts, wish: Wish) -> MDP | POMDP | None:
 
 
 def asked(facts: EnvironmentFacts, wish: Wish) -> Tabulation:
-    """Ask an environment for its table, or find what it has been asked before.
+    """Tabulate an environment, or return its earlier tabulation.
 
     Raises
     ------

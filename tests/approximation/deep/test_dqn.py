@@ -416,9 +416,9 @@ def test_lessons_are_as_many_as_the_parameters_say():
 
 def test_environments_side_by_side_have_episodes_of_their_own(corridor):
     agent = DQN(**SMALL, n_envs=4).learn(corridor(), steps=400, seed=1)
-    places = agent._run.places
-    assert len({id(place.env) for place in places}) == 4
-    assert agent.episodes_["length"].sum() + sum(place.length for place in places if place.present is not None) == 400
+    running = agent._run.running
+    assert len({id(one.env) for one in running}) == 4
+    assert agent.episodes_["length"].sum() + sum(one.length for one in running if one.present is not None) == 400
     kept = agent._run.replay.kept  # a step of each in turn: what one saw next, it sees four steps later
     follows = (kept.next_observation[:396] == kept.observation[4:400]).all(axis=(1, 2, 3))
     assert follows.mean() > 0.8

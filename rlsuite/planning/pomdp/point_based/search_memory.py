@@ -120,7 +120,7 @@ class Points(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for intermediate results."""
+    """Arrays for intermediate results."""
 
     ahead: FloatArray
     """(largest number of successors of a pair,)"""
