@@ -64,7 +64,7 @@ def mean_interval(
     notes, section 12.7). The bootstrap interval BCa (Efron 1987) stays within the range of the samples and follows
     their skewness; here its levels are widened as Student's are (Hesterberg 2015, section 4.2). Resampling has a fixed
     seed, so the same samples give the same interval. Of 10,000 experiments with nominal 95 % these covered the true
-    mean (`benchmarks/coverage.py` shows more):
+    mean (`benchmarks/intervals.py` shows more):
 
     =====================================  ========  =======  =======  =======
     distribution of a seed's result        interval  10       30       100

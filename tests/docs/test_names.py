@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,12 @@ HEAVY = ("numpy", "scipy", "numba", "gymnasium", "matplotlib", "PIL", "sklearn",
 def test_public_names_have_docstrings() -> None:
     assert [name for name in rlsuite.__all__ if not inspect.getdoc(getattr(rlsuite, name))] == []
     assert set(rlsuite.__all__) <= set(dir(rlsuite))
+
+
+def test_no_benchmark_hides_a_module_that_others_import(root: Path) -> None:
+    """The folder of a script is searched first: numba imports coverage where there is one."""
+    scripts = {path.stem for path in (root / "benchmarks").glob("*.py")}
+    assert scripts & {*sys.stdlib_module_names, *packages_distributions(), "coverage"} == set()
 
 
 def test_a_misspelt_name_is_an_attribute_error() -> None:

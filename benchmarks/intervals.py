@@ -1,4 +1,4 @@
-"""How often the intervals over seeds cover the true mean: `python benchmarks/coverage.py`, a minute.
+"""How often the intervals over seeds cover the true mean: `python benchmarks/intervals.py`, a minute.
 
 10,000 simulated experiments for each number of seeds and each distribution of a seed's result, at a nominal 95 %.
 """
