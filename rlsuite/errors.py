@@ -23,6 +23,7 @@
     |-- RoundingWarning       probabilities in a file that had to be changed to sum to one
     |-- RewardWarning         rewards outside the range that an agent expects
     |-- StateNumberWarning    features of the number of a state that lies on a grid
+    |-- OutsideWarning        observations outside of the range of those learned from
     |-- FormerSignatureWarning  a rule with the signature of an earlier version  (also a FutureWarning)
     |-- FormerNameWarning     an argument or a function under a former name      (also a FutureWarning)
     |-- NewRunWarning         a run that cannot continue after it was saved
@@ -115,6 +116,10 @@ class RewardWarning(RlsuiteWarning):
 
 class StateNumberWarning(RlsuiteWarning):
     """Features are computed from the number of a state, where its row and column, or its label, can be shown."""
+
+
+class OutsideWarning(RlsuiteWarning):
+    """An agent is asked about observations outside of the range of those that it has learned from."""
 
 
 class FormerSignatureWarning(RlsuiteWarning, FutureWarning):

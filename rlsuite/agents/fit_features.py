@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.core.aliases import Env
-from rlsuite.core.checks import finite_reward
+from rlsuite.core.checks import finite_reward, is_list, is_tuple
+from rlsuite.core.described import kinds, match
 from rlsuite.core.npz import Npz
 from rlsuite.environments.facts import action_space_of, facts_of, name_of
 from rlsuite.environments.observation_view import Encoding, encoding
@@ -135,6 +136,16 @@ def check_features(features: object) -> None:
     if isinstance(features, type):
         name = features.__name__
         raise errors.ParameterError(f"features= is the class {name}; give an instance, {name}()")
+    if isinstance(features, str):
+        raise errors.ParameterError(
+            f"features={features!r} is a name, which command line and files take; in Python give the object: "
+            f"features={match(features, kinds(FeatureMap)) or 'TileCoding'}()"
+        )
+    if is_list(features) or is_tuple(features):
+        raise errors.ParameterError(
+            f"features={features!r} is a {type(features).__name__}: write features=Chain([...]) for maps one after the "
+            "other, or make_pipeline(...) of scikit-learn"
+        )
     if features is not None and not gives_features(features):
         raise errors.ParameterError(
             f"features={shown(features)} must be a feature map such as TileCoding(), or have scikit-learn's fit and "

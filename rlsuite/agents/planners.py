@@ -316,7 +316,9 @@ def define_all() -> None:
         signature = inspect.signature(method)
         options = [one for one in signature.parameters.values() if one.name not in LIMITS][1:]
         needs_more = any(one.default is inspect.Parameter.empty for one in options)
-        if spelled not in known and name not in UNNAMED and signature.return_annotation is Solution and not needs_more:
+        finds: object = signature.return_annotation
+        plans = inspect.isclass(finds) and issubclass(finds, Solution)
+        if spelled not in known and name not in UNNAMED and plans and not needs_more:
             globals()[spelled] = _class_of(spelled, name, method, options)
 
 

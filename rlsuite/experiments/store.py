@@ -32,8 +32,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.core.checks import finite_number, fraction, whole_number
+from rlsuite.core.described import describe
 from rlsuite.core.files import sync
-from rlsuite.errors import FileError
+from rlsuite.core.named_estimators import imported_class
+from rlsuite.errors import FileError, RlsuiteError
+from rlsuite.registry import build_agent
 from rlsuite.synonyms import FORMER_NAMES
 from rlsuite.training.failures import Failure
 from rlsuite.training.results import Bounds, Record
@@ -121,7 +124,7 @@ def read_failure(folder: Path, spec: Table | None = None) -> Failure | None:
     """Read why a cell failed; None if it has not, or did so with another spec than a given one, or if it is damaged."""
     try:
         content = json.loads(_failure_file(folder).read_text(encoding="utf-8"))
-        if content["format"] != FAILURE_FORMAT or spec not in (None, with_present_names(content["spec"])):
+        if content["format"] != FAILURE_FORMAT or spec not in (None, as_written_now(content["spec"])):
             return None
         failure = Failure(**content["failure"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -132,9 +135,16 @@ def read_failure(folder: Path, spec: Table | None = None) -> Failure | None:
     return failure if valid else None
 
 
-def with_present_names(spec: Table) -> Table:
-    """The spec of a cell that an earlier version has written, under the names of this version."""
-    return {FORMER_NAMES.get(name, name): value for name, value in spec.items()}
+def as_written_now(spec: Table) -> Table:
+    """The spec of a cell that an earlier version has written, as this version writes it.
+
+    It has the present names; parameters that its agent did not have then have their defaults.
+    """
+    named = {FORMER_NAMES.get(name, name): value for name, value in spec.items()}
+    try:
+        return named | {"agent": json.loads(json.dumps(describe(build_agent(named["agent"], imported_class))))}
+    except (KeyError, TypeError, RlsuiteError):  # an agent that this version does not know
+        return named
 
 
 def forget_failure(folder: Path) -> None:
@@ -166,7 +176,7 @@ def read_description(folder: Path) -> dict[str, Any]:
         raise _damaged(file, "is not the JSON of a cell") from error
     if stated != _own_checksum(cell):
         raise _damaged(file, "does not have the checksum that it states")
-    cell["spec"] = with_present_names(cell["spec"]) if known else {}
+    cell["spec"] = as_written_now(cell["spec"]) if known else {}
     if not known or not {MONITOR, CURVE} <= tables <= {MONITOR, CURVE, EVALUATION}:
         raise _damaged(file, "does not describe a cell")
     return cell

@@ -89,9 +89,20 @@ def clone(estimator: T) -> T:
     return scikit_learn("base").clone(estimator)
 
 
+def kind_of(estimator: object) -> str:
+    """What an estimator says that it is: "regressor", "classifier", "clusterer", ...; empty if it does not say.
+
+    >>> kind_of(scikit_learn("cluster").KMeans(3)), kind_of(3)
+    ('clusterer', '')
+    """
+    if not hasattr(estimator, "__sklearn_tags__"):
+        return ""
+    return str(scikit_learn("utils").get_tags(estimator).estimator_type or "")
+
+
 def is_classifier(estimator: object) -> bool:
     """Whether an estimator says that it predicts classes."""
-    return bool(scikit_learn("base").is_classifier(estimator))
+    return kind_of(estimator) == "classifier"
 
 
 def dense(features: object) -> NDArray[np.float64]:

@@ -7,7 +7,8 @@ For an agent of your own, in a test:
 
 The requirements are the functions ``check_...`` of `rlsuite.testing.conformance`: the same bytes in both loops, on any
 number of threads and after an interruption; correct counts of steps and episodes; a valid policy; files and copies that
-keep what was learned; no NaN.
+keep what was learned; no NaN. For agents that do not learn step by step (batch methods, searches, planners) those of
+`rlsuite.testing.learners` are checked.
 """
 
 from typing import TYPE_CHECKING

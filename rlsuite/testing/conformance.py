@@ -11,7 +11,7 @@ import pickle
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.exploration import EpsilonGreedy
+from rlsuite.agents.learner import Learner
 from rlsuite.agents.schedules import EPISODES, STEPS
 from rlsuite.agents.storage import load
 from rlsuite.core.declared import Array, how_to_declare
@@ -27,16 +28,11 @@ from rlsuite.core.described import describe
 from rlsuite.errors import ConformanceError, LearningError, ParameterError, RewardWarning, RlsuiteError
 from rlsuite.registry import build_agent
 from rlsuite.testing import problems
+from rlsuite.testing.learners import ENOUGH, SEED, expect, fields_of, learner_checks
 from rlsuite.training.learned import declared_arrays, learned_arrays
-from rlsuite.training.results import Record
 from rlsuite.training.train import train
 
 Check = Callable[[Agent], None]
-
-ENOUGH = 300
-"""Steps of a run: several episodes of every problem."""
-
-SEED = 11
 
 
 def agent_checks() -> dict[str, Check]:
@@ -68,13 +64,14 @@ def _with_any_rewards(check: Check) -> Check:
     return quiet
 
 
-def check_agent(agent: Agent) -> None:
+def check_agent(agent: Learner) -> None:
     """Run all checks on an agent.
 
     Parameters
     ----------
-    agent : Agent
-        One that has not learned; it is copied, and stays as it is.
+    agent : Learner
+        One that has not learned; it is copied, and stays as it is. Of one that does not learn step by step (a batch
+        method, a search, a planner) what `rlsuite.testing.learners` lists is checked.
 
     Raises
     ------
@@ -87,10 +84,11 @@ def check_agent(agent: Agent) -> None:
     >>> from rlsuite.testing import check_agent
     >>> check_agent(rl.Sarsa(exploration=rl.EpsilonGreedy(0.2)))
     """
-    if not isinstance(cast("object", agent), Agent):
+    if not isinstance(cast("object", agent), Learner):
         hint = f": write check_agent({agent.__name__}())" if isinstance(agent, type) else ""
         raise ParameterError(f"check_agent takes an agent, and {agent!r} is not one{hint}")
-    for check in agent_checks().values():
+    checks: dict[str, Any] = {**(agent_checks() if isinstance(agent, Agent) else learner_checks())}
+    for check in checks.values():
         check(agent)
 
 
@@ -101,10 +99,10 @@ def check_plain_data_describes_it(agent: Agent) -> None:
     """Saved files and TOML files hold agents as plain data."""
     plain = describe(agent)
     again = build_agent(plain)
-    _expect(
+    expect(
         type(again) is type(agent), agent, f"built again from its description {plain}, it is a {type(again).__name__}"
     )
-    _expect(
+    expect(
         describe(again) == plain,
         agent,
         f"built again from its description {plain}, it has the description {describe(again)}",
@@ -139,7 +137,7 @@ def check_features_give_what_a_table_gives(agent: Agent) -> None:
                 "rlsuite.TabularAgent if it is for tables only"
             ) from error
         acting = table.legal_.any(axis=1)  # a table keeps the initial value of an end, which nobody asks for
-        _expect(
+        expect(
             _values(table)[acting].tobytes() == _values(weights)[acting].tobytes(),
             agent,
             f"{name}: with a feature for each state it learns other values than in a table; with renews = True, a "
@@ -161,7 +159,7 @@ def check_two_halves_make_the_whole(agent: Agent) -> None:
         halves = copy.deepcopy(agent).learn(env, steps=ENOUGH // 3, seed=SEED).learn(env, steps=ENOUGH - ENOUGH // 3)
         whole = _learned(agent, name)
         _expect_same_arrays(halves, whole, f"{name}: learning in two parts differs from learning at once")
-        _expect(
+        expect(
             halves.episodes_.tobytes() == whole.episodes_.tobytes(),
             agent,
             f"{name}: learning in two parts gives other episodes than learning at once",
@@ -177,7 +175,7 @@ def check_every_step_is_counted_once(agent: Agent) -> None:
             return
         counted = (int(clock[STEPS]), int(clock[EPISODES]))
         true = (ENOUGH, len(learned.episodes_))
-        _expect(counted == true, agent, f"{name}: it counted {counted} steps and episodes; there were {true}")
+        expect(counted == true, agent, f"{name}: it counted {counted} steps and episodes; there were {true}")
 
 
 def check_what_is_learned_is_finite(agent: Agent) -> None:
@@ -185,7 +183,7 @@ def check_what_is_learned_is_finite(agent: Agent) -> None:
     for name in problems.environments():
         for field, values in learned_arrays(_learned(agent, name).memory_).items():
             broken = values.dtype.kind == "f" and bool(np.isnan(values).any())
-            _expect(not broken, agent, f"{name}: {field} holds NaN")
+            expect(not broken, agent, f"{name}: {field} holds NaN")
 
 
 def check_the_policy_is_one(agent: Agent) -> None:
@@ -194,16 +192,16 @@ def check_the_policy_is_one(agent: Agent) -> None:
         learned = _learned(agent, name)
         legal = learned.legal_
         policy = learned.policy()
-        _expect(policy.shape == legal.shape, agent, f"{name}: policy() has shape {policy.shape}, not {legal.shape}")
-        _expect(bool((policy >= 0.0).all()), agent, f"{name}: policy() has negative probabilities")
-        _expect(not policy[~legal].any(), agent, f"{name}: policy() takes illegal actions")
+        expect(policy.shape == legal.shape, agent, f"{name}: policy() has shape {policy.shape}, not {legal.shape}")
+        expect(bool((policy >= 0.0).all()), agent, f"{name}: policy() has negative probabilities")
+        expect(not policy[~legal].any(), agent, f"{name}: policy() takes illegal actions")
         acting = legal.any(axis=1)
         sums = policy[acting].sum(axis=1)
-        _expect(np.allclose(sums, 1.0, atol=1e-9), agent, f"{name}: rows of policy() sum to {sums.tolist()}, not 1")
+        expect(np.allclose(sums, 1.0, atol=1e-9), agent, f"{name}: rows of policy() sum to {sums.tolist()}, not 1")
         for state in np.flatnonzero(acting).tolist():
             action = learned.act(state + learned.first_observation_) - learned.first_action_
-            _expect(bool(legal[state, action]), agent, f"{name}: act({state}) is {action}, an illegal action")
-            _expect(
+            expect(bool(legal[state, action]), agent, f"{name}: act({state}) is {action}, an illegal action")
+            expect(
                 policy[state, action] > 0.0,
                 agent,
                 f"{name}: act({state}) is {action}, which has probability 0 in policy()",
@@ -220,7 +218,7 @@ def check_a_file_keeps_it(agent: Agent) -> None:
             learned.save(path)
             twin = load(path)
         _expect_same_arrays(learned, twin, f"{name}: the loaded agent differs from the saved one")
-        _expect(
+        expect(
             describe(twin) == describe(learned),
             agent,
             f"{name}: the loaded agent has other parameters than the saved one",
@@ -236,7 +234,7 @@ def check_whole_numbers_say_what_they_may_be(agent: Agent) -> None:
         for field, values in learned_arrays(memory).items():
             if values.dtype.kind in "iu":
                 said = declared.get(field, Array()).at_least is not None
-                _expect(
+                expect(
                     said,
                     agent,
                     f"{field} is an array of whole numbers without a range: {how_to_declare(field, values.dtype)}",
@@ -252,7 +250,7 @@ def check_copies_are_independent(agent: Agent) -> None:
             _expect_same_arrays(learned, twin, f"{name}: a copy differs from the original")
             twin.learn(problems.environments()[name], steps=ENOUGH // 3, seed=SEED + 1)
         after = {field: values.tobytes() for field, values in learned_arrays(learned.memory_).items()}
-        _expect(before == after, agent, f"{name}: learning with a copy changed the original")
+        expect(before == after, agent, f"{name}: learning with a copy changed the original")
 
 
 def check_many_seeds_are_many_runs(agent: Agent) -> None:
@@ -262,18 +260,18 @@ def check_many_seeds_are_many_runs(agent: Agent) -> None:
         for workers in (1, 2):
             found = train(agent, problems.environments()[name], steps=ENOUGH, seeds=3, workers=workers)
             for alone, among_others in zip(runs, found.records, strict=True):
-                for field, one, other in _fields(alone, among_others):
+                for field, one, other in fields_of(alone, among_others):
                     what = (
                         f"{name}: seed {alone.seed} among others, with workers={workers}, differs from a run of its own"
                     )
-                    _expect(one.tobytes() == other.tobytes(), agent, f"{what}, in the record's {field}")
+                    expect(one.tobytes() == other.tobytes(), agent, f"{what}, in the record's {field}")
 
 
 def check_it_stays_as_it_is_given(agent: Agent) -> None:
     """Constructor arguments are never changed by learning."""
     for name in problems.environments():
         learned = _learned(agent, name)
-        _expect(describe(learned) == describe(agent), agent, f"{name}: learning changed its parameters")
+        expect(describe(learned) == describe(agent), agent, f"{name}: learning changed its parameters")
 
 
 def check_nonsense_is_refused(agent: Agent) -> None:
@@ -285,12 +283,12 @@ def check_nonsense_is_refused(agent: Agent) -> None:
     except LearningError:
         pass
     except RlsuiteError as error:
-        _expect(False, agent, f"a NaN reward raised {type(error).__name__}, not LearningError")
+        expect(False, agent, f"a NaN reward raised {type(error).__name__}, not LearningError")
     else:
-        _expect(False, agent, "it learned from a NaN reward")
+        expect(False, agent, "it learned from a NaN reward")
     for field, values in learned_arrays(learned.memory_).items():
         broken = values.dtype.kind == "f" and bool(np.isnan(values).any())
-        _expect(not broken, agent, f"a NaN reward got into {field}")
+        expect(not broken, agent, f"a NaN reward got into {field}")
 
 
 # ------------------------------------------------------------------------------------------------------------ helpers
@@ -309,28 +307,16 @@ def _values(agent: Any) -> NDArray[np.float64]:
     return agent.q() if hasattr(agent, "q") else agent.value()
 
 
-def _expect(kept: bool, agent: Agent, found: str) -> None:
-    if not kept:
-        raise ConformanceError(f"{type(agent).__name__}: {found}")
-
-
 def _expect_same(one: Agent, other: Agent, what: str) -> None:
     _expect_same_arrays(one, other, what)
-    for name, first, second in _fields(one.record_, other.record_):
-        _expect(first.tobytes() == second.tobytes(), one, f"{what}, in the record's {name}")
+    for name, first, second in fields_of(one.record_, other.record_):
+        expect(first.tobytes() == second.tobytes(), one, f"{what}, in the record's {name}")
 
 
 def _expect_same_arrays(one: Agent, other: Agent, what: str) -> None:
     first, second = learned_arrays(one.memory_), learned_arrays(other.memory_)
-    _expect(
+    expect(
         first.keys() == second.keys(), one, f"{what}: one has the arrays {sorted(first)}, the other {sorted(second)}"
     )
     for name, values in first.items():
-        _expect(values.tobytes() == second[name].tobytes(), one, f"{what}, in {name}")
-
-
-def _fields(one: Record, other: Record) -> Iterator[tuple[str, NDArray[Any], NDArray[Any]]]:
-    fields: dict[str, Any] = vars(one)
-    for name, value in fields.items():
-        if isinstance(value, np.ndarray):
-            yield name, value, getattr(other, name)
+        expect(values.tobytes() == second[name].tobytes(), one, f"{what}, in {name}")

@@ -319,12 +319,13 @@ def test_cells_made_otherwise_are_not_overwritten(toml, tmp_path, tree, key, lin
 
 
 def test_cells_of_an_earlier_version_are_gone_on_with(toml, tmp_path, tree):
-    """They name what `record_every` was called then."""
+    """They name what `record_every` was called then, and lack a parameter that agents have had since then."""
     experiment = Experiment.read(toml())
     experiment.run(tmp_path / "out")
     for cell in (tmp_path / "out").rglob("cell.json"):
         content = json.loads(cell.read_text())
         content["spec"]["checkpoint_every"] = content["spec"].pop("record_every")
+        assert content["spec"]["agent"].pop("initial_value") == 0.0
         content["sha256"].pop("cell.json")
         content["sha256"]["cell.json"] = store._own_checksum(content)
         cell.write_text(store._json(content))

@@ -8,6 +8,7 @@ from rlsuite.approximation.batch.action_masks import KnownActions, legal_at
 from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.batch.batch_learner import BatchLearner
 from rlsuite.approximation.batch.observations import Encode, encoder
+from rlsuite.approximation.batch.observed_features import ObservedFeatures
 from rlsuite.core.aliases import Space
 
 
@@ -29,6 +30,7 @@ class BatchAgent(BatchLearner):
     observation_space_: Space | None
     _encode: Encode | None
     _known: KnownActions | None = None
+    _features: ObservedFeatures | None = None
 
     def bind_environment(self, batch: Batch) -> None:
         """Store the spaces of the transitions.
@@ -77,7 +79,19 @@ class BatchAgent(BatchLearner):
         ParameterError
             If the observations are not finite or of another width, or the mask has not a 0 or 1 for each action, or
             leaves none.
+
+        Warns
+        -----
+        OutsideWarning
+            If observations lie outside of the range of those that it has learned from.
         """
+        before = self.outside_
+        found = self._legal_q(observations, action_mask)
+        if self._features is not None:
+            self._features.say_outside(before)
+        return found
+
+    def _legal_q(self, observations: ArrayLike, action_mask: ArrayLike | None) -> NDArray[np.float64]:
         q = self.predicted(observations)
         legal = legal_at(self._known, observations, action_mask, self.n_actions_)
         return q if legal is None else np.where(legal, q, -np.inf)
@@ -88,7 +102,7 @@ class BatchAgent(BatchLearner):
 
     def policy(self, observations: ArrayLike, action_mask: ArrayLike | None = None) -> NDArray[np.int64]:
         """Best legal actions for observations (n, d), shape (n,), counted from 0; the first of equally good ones."""
-        return self.q(observations, action_mask).argmax(axis=1)
+        return self._legal_q(observations, action_mask).argmax(axis=1)
 
     def act(self, observation: object, action_mask: ArrayLike | None = None) -> int:
         """Take the best legal action, as the environment calls it; the first of those that are equally good.

@@ -20,10 +20,12 @@ from gymnasium.spaces import Discrete
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
+from rlsuite.agents.fit_features import check_features, warn_of_numbers
 from rlsuite.agents.learner import Learner
 from rlsuite.agents.storage import EPISODE, episodes_of, load
 from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.batch.observations import encoder
+from rlsuite.approximation.batch.observed_features import ObservedFeatures
 from rlsuite.approximation.experience import Experience
 from rlsuite.core.aliases import Action, Env
 from rlsuite.core.checks import whole_number
@@ -71,12 +73,16 @@ class BatchLearner(Learner):
         Fields ``return`` (float64) and ``length`` (int64, steps) of all finished episodes.
     seed_ : int
         The seed of the last call of `learn`, given or drawn.
+    outside_ : int
+        How many observations it was asked about, in evaluations too, lie outside of the range of those that it has
+        learned from.
     """
 
     gamma: float = 0.99
     behaviour: str | Acting = RANDOM
 
     def __post_init__(self) -> None:
+        check_features(getattr(self, "features", None))
         if not callable(self.behaviour) and not isinstance(cast(object, self.behaviour), str):
             raise errors.ParameterError(
                 f"behaviour={self.behaviour!r} must be 'random', 'optimal', the name of a saved agent FILE.npz, or a "
@@ -172,6 +178,11 @@ class BatchLearner(Learner):
             If there is no such environment, or the method cannot learn in it.
         LearningError
             If the environment or the estimator fails; what was learned before is kept.
+
+        Warns
+        -----
+        StateNumberWarning
+            If features would be computed from the number of a state where its place can be shown.
         """
         if seed is not None:
             whole_number("seed", seed, at_least=0)
@@ -196,6 +207,9 @@ class BatchLearner(Learner):
             if before == (0, 0):
                 self.seed_ = _entropy(seed)
             run = Experience(find_env(env), self.gamma, self.seed_, optima or (Optima() if regret else None))
+        features: object = getattr(self, "features", None)
+        if features is not None:
+            warn_of_numbers(features, run.env)
         self._experience, self._asked_for = run, env
         self._collect(run, budget, before, progress)
         self.record_ = run.record()
@@ -266,6 +280,12 @@ class BatchLearner(Learner):
     def episodes_(self) -> NDArray[np.void]:
         """Return and length of all finished episodes, shape (n_episodes,), fields "return" and "length"."""
         return np.concatenate([np.zeros(0, dtype=EPISODE), *self._episodes])
+
+    @property
+    def outside_(self) -> int:
+        """How many observations it was asked about lie outside of the range of those that it has learned from."""
+        features: ObservedFeatures | None = getattr(self, "_features", None)
+        return 0 if features is None else features.outside
 
     @property
     def steps_(self) -> int:

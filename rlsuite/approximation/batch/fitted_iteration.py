@@ -113,7 +113,13 @@ class FittedIteration(BatchLearner):
                 self._stop(wrong)
                 return
             self._regressors, self._features = fitted, features
-            next_target = targets(predicted)
+            with np.errstate(over="ignore", invalid="ignore"):
+                next_target = targets(predicted)
+            if not np.isfinite(next_target).all():
+                raise LearningError(
+                    f"{self.round_name}: a reward and the value that follows it have no finite sum; divide the rewards "
+                    "by a constant"
+                )
             self._errors.append(float(np.abs(next_target - target).max()))
             bar.set_postfix_str(f"largest change {self._errors[-1]:.3g}", refresh=False)
             target = next_target
@@ -237,6 +243,7 @@ class FittedQ(FittedIteration, BatchAgent):
         self.bind_environment(batch)
         rng = np.random.default_rng(seed)
         features = self._features or ObservedFeatures(self.features, batch, "FittedQ", seed)
+        features.widen(batch)
         training = self._way(features(batch.observation), batch.action, batch.weight, self.n_actions_)
         goes_on = slice(None) if not batch.terminated.any() else np.flatnonzero(~batch.terminated)
         next_inputs = None
@@ -342,6 +349,7 @@ class FittedValueIteration(FittedIteration):
         """
         rng = np.random.default_rng(seed)
         features = self._features or ObservedFeatures(self.features, batch, "FittedValueIteration", seed)
+        features.widen(batch)
         observations, row = np.unique(batch.observation, axis=0, return_inverse=True)
         pair = row.reshape(-1) * batch.n_actions + batch.action
         total = _every_pair_weighs(observations, pair, batch)
@@ -383,7 +391,19 @@ class FittedValueIteration(FittedIteration):
             Before the first `learn`.
         ParameterError
             If the observations are not finite or of another width.
+
+        Warns
+        -----
+        OutsideWarning
+            If observations lie outside of the range of those that it has learned from.
         """
+        features, _ = self.learned()
+        before = self.outside_
+        found = self._value(observations)
+        features.say_outside(before)
+        return found
+
+    def _value(self, observations: ArrayLike) -> NDArray[np.float64]:
         features, fitted = self.learned()
         return regressors.predictions(fitted[0], "FittedValueIteration", features(observations))
 
@@ -408,7 +428,7 @@ class FittedValueIteration(FittedIteration):
             )
         from rlsuite.planning.operators import q_from_value
 
-        q = q_from_value(run.model, self.value(run.shown))
+        q = q_from_value(run.model, self._value(run.shown))
         found = np.zeros(legal.shape)
         found[np.arange(len(seen)), np.where(legal, q[run.states_of(seen)], -np.inf).argmax(axis=1)] = 1.0
         return found

@@ -109,6 +109,7 @@ class LSPI(BatchAgent):
         """
         self.bind_environment(batch)
         features = self._features or ObservedFeatures(self.features, batch, "LSPI", seed)
+        features.widen(batch)
         system = _System(features, batch, self.n_actions_, self.gamma)
         policy = system.greedy(self._weights, None)
         bar = tqdm(range(self.iterations), desc="LSPI", unit="round", disable=not progress)

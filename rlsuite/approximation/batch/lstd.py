@@ -98,6 +98,7 @@ class LSTD(BatchLearner):
             If the equations have no solution; what was learned before is kept.
         """
         features = self._features or ObservedFeatures(self.features, batch, "LSTD", seed)
+        features.widen(batch)
         before = features(batch.observation)
         step = before - self.gamma * scaled(features(batch.next_observation), ~batch.terminated)
         if self.lambda_ > 0.0:
@@ -136,10 +137,18 @@ class LSTD(BatchLearner):
             Before the first `learn`.
         ParameterError
             If the observations are not finite or of another width.
+
+        Warns
+        -----
+        OutsideWarning
+            If observations lie outside of the range of those that it has learned from.
         """
         weights = self.weights_
         assert self._features is not None
-        return self._features(observations) @ weights
+        before = self.outside_
+        found = self._features(observations) @ weights
+        self._features.say_outside(before)
+        return found
 
     def evaluated(self) -> None:
         """Nothing of its own: what is evaluated is the policy that collects, whose values it learns."""

@@ -21,7 +21,7 @@ from rlsuite import errors
 from rlsuite.core.checks import finite_number, whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.features.checks import naming, shown
-from rlsuite.features.estimators import Matrix, Predictor, clone, is_classifier, scikit_learn
+from rlsuite.features.estimators import Matrix, Predictor, clone, kind_of, scikit_learn
 from rlsuite.models.aliases import FloatArray
 
 CHUNK: Final = 4_096
@@ -43,13 +43,24 @@ def check_regressor(regressor: object, owner: str) -> None:
         name = regressor.__name__
         raise errors.ParameterError(f"{owner}: the regressor is the class {name}; give an instance, {name}()")
     missing = [name for name in ("fit", "predict", "get_params") if not callable(getattr(regressor, name, None))]
+    if isinstance(regressor, str):
+        raise errors.ParameterError(
+            f"{owner}: the regressor {regressor!r} is a name, which command line and files take; in Python give the "
+            "object, such as DecisionTreeRegressor()"
+        )
     if missing:
         raise errors.ParameterError(
             f"{owner}: the regressor {shown(regressor)} has no {' and no '.join(missing)}; give a regressor of "
             "scikit-learn, or one of your own derived from sklearn.base.RegressorMixin and BaseEstimator"
         )
-    if hasattr(regressor, "__sklearn_tags__") and is_classifier(regressor):
-        name = type(regressor).__name__
+    name = type(regressor).__name__
+    kind = kind_of(regressor)
+    if kind in ("clusterer", "outlier_detector", "density_estimator"):
+        raise errors.ParameterError(
+            f"{owner}: {name} is a {kind.replace('_', ' ')}, and what it predicts are no values; give a regressor such "
+            f"as DecisionTreeRegressor(), or {name} as features="
+        )
+    if kind == "classifier":
         near = name.replace("Classifier", "Regressor")
         hint = f"; did you mean {near}?" if near != name else ""
         raise errors.ParameterError(f"{owner}: {name} is a classifier, and values are numbers, not classes{hint}")
@@ -93,7 +104,8 @@ def fitted(
         If it refuses them, by an error of whatever class.
     """
     with naming(f"{owner}: {type(regressor).__name__} cannot learn from these {len(targets)} samples"):
-        return regressor.fit(inputs, targets, **weights)
+        regressor.fit(inputs, targets, **weights)
+    return regressor
 
 
 def weight_keyword(regressor: Predictor, owner: str) -> str:
@@ -126,11 +138,13 @@ def predictions(regressor: Predictor, owner: str, inputs: Matrix) -> NDArray[np.
     """
     n = int(inputs.shape[0])
     with naming(f"{owner}: {type(regressor).__name__} cannot predict the values of {n} samples"):
-        found = np.asarray(regressor.predict(inputs), dtype=np.float64)
-    if found.size != n:
+        predicted = regressor.predict(inputs)
+        found = np.asarray(predicted, dtype=np.float64)
+    if found.size != n or predicted is None:
+        what = "nothing" if predicted is None else f"an array of shape {found.shape}"
         raise errors.LearningError(
-            f"{owner}: {type(regressor).__name__}.predict returned an array of shape {found.shape} for {n} samples; "
-            "one number for each sample is needed"
+            f"{owner}: {type(regressor).__name__}.predict returned {what} for {n} samples; one number for each sample "
+            "is needed"
         )
     return found.reshape(n)
 

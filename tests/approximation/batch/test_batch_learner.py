@@ -1,6 +1,7 @@
 """Batch methods as agents: they collect, learn, are evaluated, go on, and are kept in files as every agent is."""
 
 import copy
+import functools
 import pickle
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from sklearn.tree import DecisionTreeRegressor
 import rlsuite as rl
 import rlsuite_envs
 from rlsuite.approximation import LSPI, LSTD, Batch, ClassifierPolicy, FittedQ, FittedValueIteration
-from rlsuite.errors import FileError, NotLearned, ParameterError, UnsuitableEnvironment
+from rlsuite.errors import FileError, NotLearned, ParameterError, StateNumberWarning, UnsuitableEnvironment
 from rlsuite.experiments import Experiment
 from rlsuite.features import OneHot, RadialBasis
 from rlsuite.registry import learner_classes
@@ -29,6 +30,7 @@ LEARNERS = {
     "LSTD": LSTD(OneHot(), gamma=0.9),
     "ClassifierPolicy": ClassifierPolicy(GaussianNB(), gamma=0.9),
 }
+CELLS = functools.partial(rl.find_env, GRID, observe="cell")
 STATES = np.arange(6.0)[:, None]
 
 
@@ -82,7 +84,7 @@ def test_many_seeds_are_many_runs_with_intervals_and_the_optimum(learner):
 
 
 def test_cells_have_the_model_of_the_environment_below():
-    env = rl.find_env(GRID, observe="cell")
+    env = CELLS()
     cells = rl.VectorObservation.coordinates(rl.find_env(GRID)).vectors
     for one in (*LEARNERS.values(), FittedQ(one_per_action=False, gamma=0.9, behaviour="optimal")):
         agent = replace(one, **({} if not isinstance(one, LSPI | LSTD) else {"features": RadialBasis(centres=4)}))
@@ -175,7 +177,11 @@ def test_mistakes_are_answered(tmp_path):
     with pytest.raises(NotLearned, match="has not learned yet"):
         FittedQ().save(tmp_path / "none.npz")
     with pytest.raises(ParameterError, match=r"features: FunctionTransformer\.func: function has no plain description"):
-        LSTD(FunctionTransformer(lambda x: x)).learn(GRID, steps=50, seed=1).save(tmp_path / "none.npz")
+        LSTD(FunctionTransformer(lambda x: x)).learn(CELLS(), steps=50, seed=1).save(tmp_path / "none.npz")
+    with pytest.warns(StateNumberWarning, match=r'RadialBasis takes states with near numbers .*observe="cell"'):
+        LSPI(RadialBasis(), gamma=0.9).learn(GRID, steps=50, seed=1)
+    with pytest.raises(ParameterError, match=r"write features=Chain\(\[\.\.\.\]\) for maps one after the other"):
+        LSPI([RadialBasis()])
 
 
 def test_a_damaged_file_is_refused(tmp_path):

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.frozen import FrozenEstimator
@@ -17,10 +18,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from rlsuite.approximation.batch import Batch, FittedQ, FittedValueIteration, LocallyWeightedRegression, episode_of
+from rlsuite.approximation.batch import (
+    LSTD,
+    Batch,
+    FittedQ,
+    FittedValueIteration,
+    LocallyWeightedRegression,
+    episode_of,
+)
 from rlsuite.environments.finding import find_env
-from rlsuite.errors import DivergenceWarning, LearningError, NotLearned, ParameterError
-from rlsuite.features import OneHot
+from rlsuite.errors import DivergenceWarning, LearningError, NotLearned, OutsideWarning, ParameterError
+from rlsuite.features import OneHot, RadialBasis
 from rlsuite.models import MDP
 
 pytestmark = pytest.mark.arithmetic
@@ -218,8 +226,9 @@ def test_values_that_are_not_finite():
     ("make", "message"),
     [
         (lambda: FittedQ(DecisionTreeRegressor), r"the class DecisionTreeRegressor; give an instance"),
-        (lambda: FittedQ("trees"), "'trees' has no fit and no predict and no get_params"),
+        (lambda: FittedQ("trees"), "'trees' is a name, which command line and files take"),
         (lambda: FittedQ(DecisionTreeClassifier()), "is a classifier.*did you mean DecisionTreeRegressor"),
+        (lambda: FittedQ(KMeans(3)), "KMeans is a clusterer, and what it predicts are no values"),
         (lambda: FittedQ(LogisticRegression()), "is a classifier, and values are numbers"),
         (lambda: FittedQ(TABLE, gamma=1.5), "gamma=1.5"),
         (lambda: FittedQ(TABLE, iterations=0), "iterations=0"),
@@ -241,7 +250,7 @@ def test_wrong_batches_are_named(walk):
         FittedQ(KNeighborsRegressor(1)).learn(Batch.from_model(MDP.from_env("FrozenLake-v1", gamma=0.9)))
     with pytest.raises(ParameterError, match=r"action \d was not tried at observation .* FittedQ does not"):
         FittedValueIteration(TABLE).learn(walk)
-    with pytest.raises(ParameterError, match="is not a transformer"):
+    with pytest.raises(ParameterError, match="features= is the class OneHot; give an instance"):
         FittedQ(TABLE, features=OneHot).learn(walk)
     with pytest.raises(ParameterError, match=r"FittedQ: features: PCA cannot be fitted to observations of 1 numbers: "):
         FittedQ(TABLE, features=PCA(7)).learn(walk)
@@ -255,6 +264,43 @@ def test_wrong_batches_are_named(walk):
     for early in (lambda: FittedQ(TABLE).act(0), lambda: FittedQ(TABLE).q([[0]])):
         with pytest.raises(NotLearned, match=r"this FittedQ has not learned yet; call learn\(batch\) first"):
             early()
+
+
+def test_observations_outside_count_as_on_the_border_and_are_counted():
+    """The range is that of the batch, which another one widens; where the space has bounds, it is these."""
+    part, whole = (Batch.from_arrays([0, top], [0, 0], [0.0, top], [1, 0], [True, True]) for top in (3, 6))
+    agent = FittedQ(LinearRegression(), gamma=0.5).learn(part)
+    assert agent.policy([[9.0]]).tolist() == [agent.act(-1)] == [0]
+    assert agent.outside_ == 2
+    with pytest.warns(OutsideWarning, match=r"1 observation lies outside of the range .* \(0..3\); values are"):
+        assert agent.q([[2.0], [5.0]])[:, 0].tolist() == pytest.approx([2.0, 3.0])
+    assert agent.learn(whole).q([[5.0]]).item() == pytest.approx(5.0)
+    assert agent.outside_ == 3
+    for learner in (FittedValueIteration(LinearRegression()), LSTD(RadialBasis(centres=2))):
+        with pytest.warns(OutsideWarning):
+            learner.learn(part).value([[5.0]])
+    ends = FittedQ(iterations=1).learn("MountainCar-v0", steps=50, seed=1)
+    ends.q([[-1.2, 0.07]])
+    assert ends.outside_ == 0
+
+
+def test_regressors_of_ones_own_are_forgiven_or_named(walk):
+    class Plain(BaseEstimator):
+        def __init__(self, predicted=0.0):
+            self.predicted = predicted
+
+        def fit(self, X, y):  # and returns nothing
+            self.mean_ = y.mean()
+
+        def predict(self, X):
+            return None if self.predicted is None else np.full(len(X), self.mean_)
+
+    assert FittedQ(Plain(), gamma=0.5).learn(walk).q([[1.0]]).shape == (1, 2)
+    with pytest.raises(LearningError, match=r"Plain\.predict returned nothing for \d+ samples; one number for each"):
+        FittedQ(Plain(None)).learn(walk)
+    huge = Batch.from_arrays([0, 1], [0, 0], [1e308, 1e308], [1, 0], [False, False])
+    with pytest.raises(LearningError, match="round 1: a reward and the value that follows it have no finite sum"):
+        FittedQ(gamma=0.9).learn(huge)
 
 
 def test_regressors_that_refuse_are_named_and_the_last_fit_is_kept(walk):

@@ -273,7 +273,7 @@ def test_what_is_wrong_is_named(kind, walks):
     learned = kind(OneHot(7), gamma=0.9).learn(walks)
     with pytest.raises(ParameterError, match="observations of 1 numbers, and these have 2"):
         learned.value([[0.0, 1.0]])
-    with pytest.raises(ParameterError, match="is not a transformer"):
+    with pytest.raises(ParameterError, match=r"features='tiles' is a name, .* features=TileCoding\(\)"):
         kind("tiles").learn(walks)
     if kind is LSPI:
         with pytest.raises(ParameterError, match=r"no transition with action 1 \(of 0..1\)"):

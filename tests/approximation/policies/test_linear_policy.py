@@ -68,7 +68,7 @@ def test_what_is_wrong_is_named(cart):
         cart.with_parameters([1.0, 2.0, 3.0])
     with pytest.raises(errors.ParameterError, match="are not 8 finite numbers"):
         cart.with_parameters([np.nan] * 8)
-    with pytest.raises(errors.ParameterError, match="features='tiles' must be a feature map"):
+    with pytest.raises(errors.ParameterError, match="features='tiles' is a name, which command line and files take"):
         LinearPolicy(features="tiles")
     with pytest.raises(errors.ParameterError, match=r"features= is the class Identity; give an instance, Identity\(\)"):
         LinearPolicy(features=Identity)

@@ -295,7 +295,7 @@ def test_evaluations_follow_the_random_policy():
         (LinearActorCritic, {"actor_lambda": 1.1}, r"actor_lambda=1.1 is not in \[0, 1\]"),
         (LinearActorCritic, {"critic_lambda": -1}, r"critic_lambda=-1 is not in \[0, 1\]"),
         (NaturalActorCritic, {"lambda_": 2}, r"lambda_=2 is not in \[0, 1\]"),
-        (NaturalActorCritic, {"features": "tiles"}, "features='tiles' must be a feature map"),
+        (NaturalActorCritic, {"features": "tiles"}, "features='tiles' is a name, which command line and files take"),
     ],
 )
 def test_bad_parameters_are_named(kind, parameters, message):
