@@ -145,5 +145,6 @@ def _imported(spec: str) -> Any:
     except errors.FileError as error:
         raise errors.ParameterError(f"network={spec!r}: {error}") from error
     if not hasattr(module, name):
-        raise errors.ParameterError(f"network={spec!r}: " + errors.unknown("name", name, vars(module)))
+        public = [other for other in vars(module) if not other.startswith("_")]
+        raise errors.ParameterError(f"network={spec!r}: " + errors.unknown("name", name, public))
     return getattr(module, name)
