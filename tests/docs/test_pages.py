@@ -96,9 +96,10 @@ def test_commands_run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    (tmp_path / "runs").mkdir()
-    for file in (root / "runs").glob("*.toml"):
-        shutil.copy(file, tmp_path / "runs")
+    for files in ("runs/*.toml", "examples/notes/*.pomdp", "examples/notes/*.csv"):
+        for file in root.glob(files):
+            (copy := tmp_path / file.relative_to(root)).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, copy)
     monkeypatch.chdir(tmp_path)
     commands = [line for block in blocks("console", page) for line in block.splitlines() if line.startswith("rlsuite ")]
     for command in commands:
