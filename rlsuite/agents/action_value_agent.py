@@ -152,12 +152,17 @@ class ActionValueAgent(TabularAgent):
         """
         q = self.q(observations)
         if observations is None and action_mask is None:
-            return greedy(q, self.legal_)
-        return greedy(q, None if action_mask is None else legal_actions("action_mask", action_mask, q.shape[1], len(q)))
+            return self.to_policy(q, self.legal_)
+        mask = None if action_mask is None else legal_actions("action_mask", action_mask, q.shape[1], len(q))
+        return self.to_policy(q, mask)
+
+    def to_policy(self, q: NDArray[np.float64], action_mask: ArrayLike | None) -> NDArray[np.float64]:
+        """The greedy policy of action values (n, n_actions)."""
+        return greedy(q, action_mask)
 
     def frozen_policy(self) -> Policy:
         """Greedy policy learned so far, in the form that evaluations use: of ids, or of a vector and a mask."""
-        return self.values_.greedy_policy(self.memory_, greedy)
+        return self.values_.greedy_policy(self.memory_, self.to_policy)
 
     def act(self, observation: Observation, action_mask: ArrayLike | None = None) -> int:
         """Take the best action learned so far; ties are broken at random.
@@ -179,11 +184,27 @@ class ActionValueAgent(TabularAgent):
         """
         if self.values_.has_rows and action_mask is None:
             return super().act(observation)
-        q, known = self.values_.at(self.memory_, observation, self.row_of)
-        legal = np.flatnonzero(known if action_mask is None else legal_actions("action_mask", action_mask, q.size))
-        if not legal.size:
-            if action_mask is None:
-                raise errors.ParameterError(f"observation {observation!r} is terminal: no action is legal there")
-            raise errors.ParameterError(f"no action is legal at observation {observation!r}")
-        best = legal[q[legal] == q[legal].max()]
+        q, legal = self.values_at(observation, action_mask)
+        best = np.flatnonzero(legal & (q == q[legal].max()))
         return int(self.generator_.choice(best)) + self.first_action_
+
+    def values_at(
+        self, observation: Observation, action_mask: ArrayLike | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Action values (n_actions,) of an observation, and which actions are legal there; at least one is.
+
+        Raises
+        ------
+        ParameterError
+            If the observation is not one of the space, or not finite, or no action is legal.
+        """
+        q, legal = self.values_.at(self.memory_, observation, self.row_of)
+        if action_mask is not None:
+            legal = legal_actions("action_mask", action_mask, q.size)
+        if not legal.any():
+            raise errors.ParameterError(
+                f"observation {observation!r} is terminal: no action is legal there"
+                if action_mask is None
+                else f"no action is legal at observation {observation!r}"
+            )
+        return q, legal

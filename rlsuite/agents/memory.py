@@ -11,6 +11,7 @@ a rule asks                     a table                 features
 `value`                         Q[s, a]                 w[:, a] . x(s)
 `update`                        Q[s, a] += amount       w[:, a] += amount x(s)
 `visit`                         e(s, a) becomes e + 1   e becomes e + x(s), say
+`value_in`, `update_in`, ...    the same in another array, as that of a critic
 `update_and_decay`              Q += amount e           w += amount e
 `end_step`                      counts visits, steps    counts steps, moves on to the next row
 =============================== ======================= ====================================
@@ -33,7 +34,7 @@ from numpy.typing import NDArray
 from rlsuite.agents.exploration import ExplorationRule, choose
 from rlsuite.agents.prediction.policies import follow
 from rlsuite.agents.schedules import EPISODES, STEPS, Rate, rate_now
-from rlsuite.agents.traces import Traces, TraceUpdate, update_eligible, visit_entry
+from rlsuite.agents.traces import Traces, TraceUpdate, add_to_trace, update_eligible, visit_entry
 from rlsuite.core.aliases import Own
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.core.declared import Array, Count, Feature
@@ -63,6 +64,9 @@ class Operations(NamedTuple):
     visit: Compiled[..., None]
     update_and_decay: Compiled[..., None]
     renew: Compiled[..., None]
+    value_in: Compiled[..., float]
+    update_in: Compiled[..., None]
+    visit_in: Compiled[..., None]
     store: Compiled[..., None]
     stored_value: Compiled[..., float]
     update_stored: Compiled[..., None]
@@ -119,6 +123,21 @@ def _add_to_eligible_entries(memory: "Memory", traces: Traces, amount: float, de
 @compiled(in_place=True)
 def _is_new(memory: "Memory", row: int) -> None:
     """The entries of a table are always what was learned last."""
+
+
+@compiled(in_place=True)
+def _entry_in(memory: "Memory", values: NDArray[np.float64], row: int) -> float:
+    return values[row, STATE]
+
+
+@compiled(in_place=True)
+def _add_to_entry_in(memory: "Memory", values: NDArray[np.float64], row: int, amount: float) -> None:
+    values[row, STATE] += amount
+
+
+@compiled(in_place=True)
+def _visit_entry_in(memory: "Memory", traces: Traces, row: int, column: int, n_columns: int, amount: float) -> None:
+    add_to_trace(traces, row * n_columns + column, amount)
 
 
 @compiled(in_place=True)
@@ -183,6 +202,9 @@ TABLE = Operations(
     visit=_visit_entry,
     update_and_decay=_add_to_eligible_entries,
     renew=_is_new,
+    value_in=_entry_in,
+    update_in=_add_to_entry_in,
+    visit_in=_visit_entry_in,
     store=_store_id,
     stored_value=_stored_entry,
     update_stored=_add_to_stored_entry,
@@ -298,6 +320,24 @@ def update_and_decay(memory: Memory, traces: Traces, amount: float, decay: float
 def renew(memory: Memory, row: int, action: int) -> None:
     """Compute ``memory.q[row, action]`` again after an update; only a rule with ``renews = True`` needs it."""
     memory.operations.renew(memory, row)
+
+
+@compiled(in_place=True)
+def value_in(memory: Memory, values: NDArray[np.float64], row: int) -> float:
+    """V(s) by another array (n, 1), which has a row for each row of a table, or for each feature."""
+    return memory.operations.value_in(memory, values, row)
+
+
+@compiled(in_place=True)
+def update_in(memory: Memory, values: NDArray[np.float64], row: int, amount: float) -> None:
+    """Let V(s) <- V(s) + amount in such an array; of features w <- w + amount x(s)."""
+    memory.operations.update_in(memory, values, row, amount)
+
+
+@compiled(in_place=True)
+def visit_in(memory: Memory, traces: Traces, row: int, column: int, n_columns: int, amount: float) -> None:
+    """Let e <- e + amount x(s) in the traces of a column of an array (n, n_columns)."""
+    memory.operations.visit_in(memory, traces, row, column, n_columns, amount)
 
 
 @compiled(in_place=True)

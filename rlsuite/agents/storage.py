@@ -31,11 +31,12 @@ RUN = "run"
 FITTED = {"features"}
 """Fields of a memory that do not change while it learns."""
 FORMER_FIELDS = {
-    "q": "value",
-    "extra": "note",
-    "position": "place",
-    "probabilities": "chances",
-    "probability": "chance",
+    "q": ("preference", "value"),
+    "learned.value": ("learned.value_weights", "value"),
+    "extra": ("note",),
+    "position": ("place",),
+    "probabilities": ("chances",),
+    "probability": ("chance",),
 }
 """Fields of memories, and what version 0.1 called them."""
 SPACE = "observation_space"
@@ -157,8 +158,8 @@ def _check_part(name: str, part: Any, sizes: dict[str, int]) -> None:
 def _name_in(arrays: Npz, name: str) -> str:
     """The name that an array has in a file: where version 0.1 has written it, the former one."""
     part, dot, field = name.rpartition(".")
-    former = f"{part}{dot}{FORMER_FIELDS.get(field)}"
-    return former if name not in arrays and former in arrays else name
+    former = FORMER_FIELDS.get(name) or [f"{part}{dot}{one}" for one in FORMER_FIELDS.get(field, ())]
+    return next((one for one in (name, *former) if one in arrays), name)
 
 
 def fill_run(memory: Any, arrays: Npz) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlsuite import errors
-from rlsuite.agents.exploration import EpsilonGreedy, Exploration, choose
+from rlsuite.agents.exploration import EpsilonGreedy, Exploration, ExplorationRule, choose
 from rlsuite.agents.memory import Memory
 from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.value_agent import ValueAgent
@@ -83,12 +83,16 @@ class TabularAgent(ValueAgent):
         """Make the memory's ``scratch``: a NamedTuple of what a rule keeps during an episode; nothing here."""
         return ()
 
+    def exploration_rule(self) -> ExplorationRule:
+        """How actions are chosen, compiled; `ABSENT` if the rule does not choose by the values."""
+        return self.exploration.rule
+
     def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Memory:
         """Make a memory of initial values, in what represents them."""
         size, n_actions = self.values_.size(len(legal)), legal.shape[1]
         return self.values_.of_actions(
             self._memory_without_values(legal, legality)._replace(
-                exploration=self.exploration.rule,
+                exploration=self.exploration_rule(),
                 scores=np.zeros(n_actions),
                 learned=self.tables(size, n_actions),
                 scratch=self.scratch(size, n_actions),

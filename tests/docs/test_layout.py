@@ -7,7 +7,7 @@ import pytest
 
 FAMILIES = {
     "agents/bandits/test_linear": "agents/bandits: lin_ucb linear_thompson",
-    "agents/control/test_actor_critic": "agents/control: actor_critic_lambda",
+    "agents/control/test_actor_critic": "agents/control: actor_critic_lambda softmax_agent",
     "agents/control/test_n_step": "agents/control: n_step_buffer",
     "agents/control/test_tree_backup": "agents/control: target_policies",
     "agents/prediction/test_learning": "agents/prediction: policies",

@@ -6,17 +6,23 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.agents.control.actor_critic import (
-    ActorCriticAgent,
-    ActorCriticMemory,
-    actor_step_size,
-    critic_step_size,
-    draw,
-    probabilities,
-)
+from rlsuite.agents.control.softmax_agent import CriticAgent, critic_step_size, draw
 from rlsuite.agents.exploration import NO_ACTION
-from rlsuite.agents.memory import count
-from rlsuite.agents.traces import Traces, add_to_trace, new_traces, reset_traces, update_eligible
+from rlsuite.agents.memory import (
+    NOWHERE,
+    STATE,
+    Memory,
+    Observation,
+    end_step,
+    locate,
+    locate_first,
+    locate_next,
+    step_size,
+    update_and_decay,
+    value_in,
+    visit_in,
+)
+from rlsuite.agents.traces import Traces, new_traces, reset_traces, update_eligible
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Begin, Step, Transition
@@ -26,45 +32,62 @@ class PresentTraces(NamedTuple):
     """What the rule keeps of the present episode."""
 
     discount: NDArray[np.float64]  # (1,), gamma to the power of the steps so far
-    pi: NDArray[np.float64]  # (n_actions,), a buffer for the probabilities of one state
-    actor: Traces  # of n_states * n_actions preferences
-    critic: Traces  # of n_states values
+    pi: NDArray[np.float64]  # (n_actions,), probabilities of the present observation
+    actor: Traces  # of the preferences, or of their weights
+    critic: Traces  # of the values, or of their weights
     actor_lambda: float
     critic_lambda: float
 
 
 @compiled(in_place=True)
-def _begin(memory: ActorCriticMemory, state: int, rng: np.random.Generator) -> int:
-    """Reset all traces, set gamma^t to 1, and draw the first action."""
+def begin_traced(memory: Memory, state: Observation, rng: np.random.Generator) -> int:
+    """Reset both traces, and draw the first action."""
     reset_traces(memory.scratch.actor)
     reset_traces(memory.scratch.critic)
-    memory.scratch.discount[0] = 1.0
-    return draw(memory, state, rng)
+    return draw(memory, locate_first(memory, state), rng)
 
 
 @compiled(in_place=True)
-def _step(memory: ActorCriticMemory, t: Transition, rng: np.random.Generator) -> int:
-    """Visit: z_w(x) += 1 and z_h(x, b) += gamma^t (1{b = a} - pi(b | x)); update: v += alpha_w delta z_w, h likewise.
+def _begin(memory: Memory, state: Observation, rng: np.random.Generator) -> int:
+    """Also set gamma^t to 1."""
+    memory.scratch.discount[0] = 1.0
+    return begin_traced(memory, state, rng)
 
-    Then both traces fade: z_w by gamma lambda_w, z_h by gamma lambda_h.
-    """
-    discount, pi, actor, critic, actor_lambda, critic_lambda = memory.scratch
-    target = t.reward if t.terminated else t.reward + memory.gamma * memory.value[t.next_state]
-    error = float(target - memory.value[t.state])
-    probabilities(memory, t.state, pi)
+
+@compiled(in_place=True)
+def visit_both(memory: Memory, row: int, action: int, share: float) -> None:
+    """z_w += x(s), and z_h += share * grad ln pi(a | s); of a table x(s) is 1 for the state and 0 for the others."""
+    actor, pi = memory.scratch.actor, memory.scratch.pi
+    visit_in(memory, memory.scratch.critic, row, STATE, 1, 1.0)
     for other in range(pi.size):
-        add_to_trace(actor, t.state * pi.size + other, discount[0] * ((other == t.action) - pi[other]))
-    add_to_trace(critic, t.state, 1.0)
-    amount = actor_step_size(memory, t.state, t.action) * error
-    update_eligible(actor, memory.preference, amount, memory.gamma * actor_lambda)
-    update_eligible(critic, memory.value, critic_step_size(memory, t.state) * error, memory.gamma * critic_lambda)
-    discount[0] *= memory.gamma
-    count(memory, t.state, t.action, t.terminated or t.truncated)
-    return NO_ACTION if t.terminated or t.truncated else draw(memory, t.next_state, rng)
+        score = share * ((other == action) - pi[other])
+        if score != 0.0:
+            visit_in(memory, actor, row, other, pi.size, score)
+
+
+@compiled(in_place=True)
+def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
+    """Let delta = r + gamma v(s') - v(s), z_w += x(s) and z_h += gamma^t grad ln pi(a | s).
+
+    Then v += alpha_w delta z_w and h += alpha_h delta z_h; z_w fades by gamma lambda_w, z_h by gamma lambda_h.
+    """
+    s, next_s, present, critic = locate(memory, t.state), NOWHERE, memory.scratch, memory.learned.value
+    target = t.reward
+    if not t.terminated:
+        next_s = locate_next(memory, t.next_state)
+        target = t.reward + memory.gamma * value_in(memory, critic, next_s)
+    error = target - value_in(memory, critic, s)
+    visit_both(memory, s, t.action, present.discount[0])
+    amount = step_size(memory, s, t.action) * error
+    update_and_decay(memory, present.actor, amount, memory.gamma * present.actor_lambda)
+    update_eligible(present.critic, critic, critic_step_size(memory, s) * error, memory.gamma * present.critic_lambda)
+    present.discount[0] *= memory.gamma
+    end_step(memory, s, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else draw(memory, next_s, rng)
 
 
 @dataclass(eq=False, kw_only=True)
-class ActorCriticLambda(ActorCriticAgent):
+class ActorCriticLambda(CriticAgent):
     """Actor-critic with eligibility traces (S&B2 section 13.5, the boxed algorithm for a table).
 
     With both lambdas 0 it is `ActorCritic`, to the last bit. With both 1, and values that change little during an
@@ -82,16 +105,23 @@ class ActorCriticLambda(ActorCriticAgent):
     actor_lambda, critic_lambda : float
         How slowly the traces of preferences and values fade beside the discount, in [0, 1].
     initial_value : float
-        Value of every state before it is visited.
+        Value of every state before it is visited; with features, what every weight of the values is.
+    features : FeatureMap or transformer, optional
+        What preferences and values are linear in; see `rlsuite.ActionValueAgent`. By default a table.
+    values : Table or Linear, optional
+        The same in full; its `initial` is what the preferences, or their weights, are at first.
 
     Attributes
     ----------
     preference_ : ndarray of float64, shape (n_states, n_actions)
-        Learned preferences; only their differences within a state count.
+        Learned preferences; only their differences within a state count. With features, of the ids of a Discrete
+        space, as `value_`.
     value_ : ndarray of float64, shape (n_states,)
         Learned state values.
     visits_ : ndarray of int64, shape (n_states, n_actions)
-        How often each pair was taken.
+        How often each pair was taken; only of a table.
+    weights_, value_weights_ : ndarray of float64, shapes (n_features, n_actions) and (n_features,)
+        Learned weights of preferences and values; only with features.
 
     Raises
     ------
@@ -109,6 +139,7 @@ class ActorCriticLambda(ActorCriticAgent):
 
     begin: ClassVar[Begin] = _begin
     step: ClassVar[Step] = _step
+    renews: ClassVar[bool] = True
 
     actor_lambda: float = 0.9
     critic_lambda: float = 0.9

@@ -24,7 +24,7 @@ from rlsuite.agents.exploration.choosing import Select, Spread
 from rlsuite.agents.memory import STATE, ActiveFeatures, Memory, Observation, Operations
 from rlsuite.agents.prediction.policies import follow_policy, ratio_of_policies
 from rlsuite.agents.schedules import EPISODES, STEPS, rate_now
-from rlsuite.agents.traces import Traces, TraceUpdate, set_trace, update_eligible
+from rlsuite.agents.traces import Traces, TraceUpdate, add_to_trace, set_trace, update_eligible
 from rlsuite.core.compilation import compiled
 
 
@@ -226,6 +226,30 @@ def _update_eligible_and_mark(memory: Memory, traces: Traces, amount: float, dec
 
 
 @compiled(in_place=True)
+def _value_in(memory: Memory, weights: NDArray[np.float64], row: int) -> float:
+    active = memory.active
+    value = 0.0
+    for k in range(active.n_active[row]):
+        value += weights[active.indices[row, k], STATE] * active.values[row, k]
+    return value
+
+
+@compiled(in_place=True)
+def _improve_in(memory: Memory, weights: NDArray[np.float64], row: int, amount: float) -> None:
+    active = memory.active
+    for k in range(active.n_active[row]):
+        weights[active.indices[row, k], STATE] += amount * active.values[row, k]
+
+
+@compiled(in_place=True)
+def _visit_features_in(memory: Memory, traces: Traces, row: int, column: int, n_columns: int, amount: float) -> None:
+    active = memory.active
+    for k in range(active.n_active[row]):
+        if active.values[row, k] != 0.0:
+            add_to_trace(traces, active.indices[row, k] * n_columns + column, amount * active.values[row, k])
+
+
+@compiled(in_place=True)
 def _store_features(memory: Memory, row: int, entry: int) -> None:
     active, buffer = memory.active, memory.scratch.buffer
     for k in range(active.n_active[row]):
@@ -324,6 +348,9 @@ FEATURES_ON_DEMAND = Operations(
     visit=visit_features,
     update_and_decay=_update_eligible_weights,
     renew=evaluate,
+    value_in=_value_in,
+    update_in=_improve_in,
+    visit_in=_visit_features_in,
     store=_store_features,
     stored_value=_value_of_stored,
     update_stored=_improve_stored,

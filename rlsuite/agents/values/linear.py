@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rlsuite import errors
 from rlsuite.agents.episode_buffer import VectorEpisodeBuffer, new_vector_buffer
 from rlsuite.agents.exploration import Exploration
-from rlsuite.agents.memory import Memory
+from rlsuite.agents.memory import ABSENT, Memory
 from rlsuite.agents.prediction.policies import check_size, policy_table
 from rlsuite.agents.schedules import VISITS, Rate
 from rlsuite.agents.storage import whole
@@ -160,13 +160,12 @@ class Linear(Representation):
     def of_actions(self, memory: Memory) -> Memory:
         """Add weights of the features to which `bind` has fitted, and the values in two rows."""
         n_actions = memory.legal.shape[1]
-        return memory._replace(
-            **self._initial(n_actions),
-            q=np.zeros((2, n_actions)),
-            stale=np.zeros(2, dtype=np.int64),
-            exploration=by_fresh_values(memory.exploration),
-            operations=FEATURES,
+        memory = memory._replace(
+            **self._initial(n_actions), q=np.zeros((2, n_actions)), stale=np.zeros(2, dtype=np.int64)
         )
+        if memory.exploration is ABSENT:
+            return memory._replace(operations=FEATURES_ON_DEMAND)
+        return memory._replace(exploration=by_fresh_values(memory.exploration), operations=FEATURES)
 
     def kept_current(self, memory: Memory) -> Memory:
         """Let each update compute the values of both rows again."""

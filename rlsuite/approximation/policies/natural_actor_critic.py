@@ -15,13 +15,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.control.actor_critic_lambda import begin_traced, visit_both
+from rlsuite.agents.control.softmax_agent import critic_step_size, draw
 from rlsuite.agents.exploration import NO_ACTION
-from rlsuite.agents.memory import ActiveFeatures, Memory
-from rlsuite.agents.schedules import Rate, as_schedule, rate_now
+from rlsuite.agents.memory import NOWHERE, ActiveFeatures, Memory, end_step, locate, locate_next, step_size, value_in
+from rlsuite.agents.schedules import Rate, as_schedule
 from rlsuite.agents.traces import Traces, new_traces, update_eligible
-from rlsuite.agents.values.features import compute_features, count_and_advance
-from rlsuite.approximation.policies.linear_actor_critic import begin_traced, visit
-from rlsuite.approximation.policies.softmax_policy import CriticAgent, act_in, climb, value_in
+from rlsuite.approximation.policies.softmax_policy import LinearCriticAgent, climb
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Begin, Step, Transition
@@ -30,7 +30,7 @@ from rlsuite.training.kernels import Begin, Step, Transition
 class NaturalCritic(NamedTuple):
     """Values, and the advantages that are linear in the scores: the memory's ``learned``."""
 
-    value_weights: NDArray[np.float64]  # (n_features,)
+    value: NDArray[np.float64]  # (n_features, 1), the weights of the values
     critic_rate: Rate
     advantage_weights: NDArray[np.float64]  # (n_features, n_actions), u
 
@@ -65,29 +65,28 @@ def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     Then w += alpha_w delta z_w and u += alpha_w [delta z_u - (u . psi) psi]; both traces fade by gamma lambda, and
     theta += alpha_theta u. Without traces, u is moved by [delta - u . psi] psi: delta is a sample of the advantage.
     """
-    row, present, learned = memory.active.now[0], memory.scratch, memory.learned
+    s, next_s, present, learned = locate(memory, t.state), NOWHERE, memory.scratch, memory.learned
     target = t.reward
     if not t.terminated:
-        compute_features(memory, t.next_state, 1 - row)
-        target = t.reward + memory.gamma * value_in(memory.active, learned.value_weights, 1 - row)
-    error = target - value_in(memory.active, learned.value_weights, row)
-    visit(present.critic, present.actor, memory.active, row, t.action, present.pi, 1.0)
-    alpha, decay = rate_now(learned.critic_rate, memory.clock, 0), memory.gamma * present.lambda_
-    surplus = alpha * score_product(learned.advantage_weights, memory.active, row, t.action, present.pi)
-    climb(learned.advantage_weights, memory.active, row, t.action, present.pi, -surplus)
+        next_s = locate_next(memory, t.next_state)
+        target = t.reward + memory.gamma * value_in(memory, learned.value, next_s)
+    error = target - value_in(memory, learned.value, s)
+    visit_both(memory, s, t.action, 1.0)
+    alpha, decay = critic_step_size(memory, s), memory.gamma * present.lambda_
+    surplus = alpha * score_product(learned.advantage_weights, memory.active, s, t.action, present.pi)
+    climb(learned.advantage_weights, memory.active, s, t.action, present.pi, -surplus)
     update_eligible(present.actor, learned.advantage_weights, alpha * error, decay)
-    update_eligible(present.critic, learned.value_weights, alpha * error, decay)
-    step_size = rate_now(memory.learning_rate, memory.clock, 0)
+    update_eligible(present.critic, learned.value, alpha * error, decay)
+    actor_rate = step_size(memory, s, t.action)
     for index in range(memory.weights.shape[0]):
         for other in range(memory.weights.shape[1]):
-            memory.weights[index, other] += step_size * learned.advantage_weights[index, other]
-    over = t.terminated or t.truncated
-    count_and_advance(memory, over)
-    return NO_ACTION if over else act_in(memory, 1 - row, rng)
+            memory.weights[index, other] += actor_rate * learned.advantage_weights[index, other]
+    end_step(memory, s, t.action, t.terminated or t.truncated)
+    return NO_ACTION if t.terminated or t.truncated else draw(memory, next_s, rng)
 
 
 @dataclass(eq=False, kw_only=True)
-class NaturalActorCritic(CriticAgent):
+class NaturalActorCritic(LinearCriticAgent):
     """Incremental natural actor-critic with advantage parameters (Bhatnagar, Sutton, Ghavamzadeh & Lee 2009, alg. 3).
 
     With traces, as Degris, Pilarski & Sutton (2012) have it, and discounted. Each step changes all weights, so its cost
@@ -142,6 +141,7 @@ class NaturalActorCritic(CriticAgent):
 
     begin: ClassVar[Begin] = begin_traced
     step: ClassVar[Step] = _step
+    renews: ClassVar[bool] = True
 
     lambda_: float = 0.9
 
@@ -152,7 +152,7 @@ class NaturalActorCritic(CriticAgent):
     def tables(self, n_features: int, n_actions: int) -> NaturalCritic:
         """Make the memory's ``learned``."""
         rate = as_schedule("critic_rate", self.critic_rate, 0.0, 1.0).rate
-        return NaturalCritic(np.zeros(n_features), rate, np.zeros((n_features, n_actions)))
+        return NaturalCritic(np.zeros((n_features, 1)), rate, np.zeros((n_features, n_actions)))
 
     def scratch(self, n_features: int, n_actions: int) -> PresentTraces:
         """Make the traces of advantages and values, none of them eligible."""

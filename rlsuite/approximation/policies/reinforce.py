@@ -12,19 +12,22 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.agents.control.softmax_agent import critic_step_size, draw, softmax_into
 from rlsuite.agents.episode_buffer import EPISODE_TOO_LONG
 from rlsuite.agents.exploration import NO_ACTION
-from rlsuite.agents.memory import Memory
-from rlsuite.agents.schedules import rate_now
-from rlsuite.agents.values.features import compute_features, count_and_advance, evaluate
-from rlsuite.approximation.policies.softmax_policy import (
-    CriticAgent,
-    SoftmaxPolicyAgent,
-    act_in,
-    climb,
-    softmax_into,
+from rlsuite.agents.memory import (
+    NOWHERE,
+    Memory,
+    end_step,
+    locate,
+    locate_first,
+    locate_next,
+    step_size,
+    update_in,
     value_in,
 )
+from rlsuite.agents.values.features import compute_features, evaluate
+from rlsuite.approximation.policies.softmax_policy import LinearCriticAgent, LinearSoftmaxAgent, climb
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import Action, Array
@@ -49,9 +52,7 @@ class Episode(NamedTuple):
 def _begin(memory: Memory, observation: NDArray[np.float64], rng: np.random.Generator) -> int:
     """Discard the last episode, and draw the first action."""
     memory.scratch.length[0] = 0
-    memory.active.now[0] = 0
-    compute_features(memory, observation, 0)
-    return act_in(memory, 0, rng)
+    return draw(memory, locate_first(memory, observation), rng)
 
 
 @compiled(in_place=True)
@@ -89,22 +90,22 @@ def _look_back(memory: Memory, t: int) -> None:
 @compiled(in_place=True)
 def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     """Remember; after an episode let theta <- theta + alpha gamma^t G_t grad ln pi(A_t | S_t), for t = 0, 1, ..."""
-    row, episode, active = memory.active.now[0], memory.scratch, memory.active
+    s, next_s, episode = locate(memory, t.state), NOWHERE, memory.scratch
     if episode.length[0] == episode.action.size:
         return EPISODE_TOO_LONG
-    _remember(episode, t.state, memory.legal[row], t.action, t.reward)
+    _remember(episode, t.state, memory.legal[s], t.action, t.reward)
     over = t.terminated or t.truncated
     if over:
         _to_returns(episode, memory.gamma, 0.0)
-        step_size = rate_now(memory.learning_rate, memory.clock, 0)
+        alpha = step_size(memory, s, t.action)
         for time in range(episode.length[0]):
             _look_back(memory, time)
-            climb(memory.weights, active, 0, episode.action[time], episode.pi, step_size * episode.reward[time])
-            step_size *= memory.gamma
+            climb(memory.weights, memory.active, 0, episode.action[time], episode.pi, alpha * episode.reward[time])
+            alpha *= memory.gamma
     else:
-        compute_features(memory, t.next_state, 1 - row)
-    count_and_advance(memory, over)
-    return NO_ACTION if over else act_in(memory, 1 - row, rng)
+        next_s = locate_next(memory, t.next_state)
+    end_step(memory, s, t.action, over)
+    return NO_ACTION if over else draw(memory, next_s, rng)
 
 
 @compiled(in_place=True)
@@ -114,31 +115,28 @@ def _step_with_baseline(memory: Memory, t: Transition, rng: np.random.Generator)
     w <- w + alpha_w delta x(S_t), and theta <- theta + alpha_theta gamma^t delta grad ln pi(A_t | S_t). On truncation
     the returns bootstrap from v of the last observation.
     """
-    row, episode, active = memory.active.now[0], memory.scratch, memory.active
-    values = memory.learned.value_weights
+    s, next_s, episode, critic = locate(memory, t.state), NOWHERE, memory.scratch, memory.learned.value
     if episode.length[0] == episode.action.size:
         return EPISODE_TOO_LONG
-    _remember(episode, t.state, memory.legal[row], t.action, t.reward)
+    _remember(episode, t.state, memory.legal[s], t.action, t.reward)
     if not t.terminated:
-        compute_features(memory, t.next_state, 1 - row)
+        next_s = locate_next(memory, t.next_state)
     over = t.terminated or t.truncated
     if over:
-        _to_returns(episode, memory.gamma, 0.0 if t.terminated else value_in(active, values, 1 - row))
-        step_size = rate_now(memory.learning_rate, memory.clock, 0)
-        lesson = rate_now(memory.learned.critic_rate, memory.clock, 0)
+        _to_returns(episode, memory.gamma, 0.0 if t.terminated else value_in(memory, critic, next_s))
+        alpha, beta = step_size(memory, s, t.action), critic_step_size(memory, s)
         for time in range(episode.length[0]):
             _look_back(memory, time)
-            error = episode.reward[time] - value_in(active, values, 0)
-            for k in range(active.n_active[0]):
-                values[active.indices[0, k]] += lesson * error * active.values[0, k]
-            climb(memory.weights, active, 0, episode.action[time], episode.pi, step_size * error)
-            step_size *= memory.gamma
-    count_and_advance(memory, over)
-    return NO_ACTION if over else act_in(memory, 1 - row, rng)
+            error = episode.reward[time] - value_in(memory, critic, 0)
+            update_in(memory, critic, 0, beta * error)
+            climb(memory.weights, memory.active, 0, episode.action[time], episode.pi, alpha * error)
+            alpha *= memory.gamma
+    end_step(memory, s, t.action, over)
+    return NO_ACTION if over else draw(memory, next_s, rng)
 
 
 @dataclass(eq=False, kw_only=True)
-class Reinforce(SoftmaxPolicyAgent):
+class Reinforce(LinearSoftmaxAgent):
     """REINFORCE, Monte Carlo policy gradient (Williams 1992; S&B2 section 13.3, the box).
 
     Climbs the value of the start, to where no small change of the policy helps, if the step size vanishes slowly. It
@@ -184,6 +182,7 @@ class Reinforce(SoftmaxPolicyAgent):
 
     begin: ClassVar[Begin] = _begin
     step: ClassVar[Step] = _step
+    renews: ClassVar[bool] = True
 
     longest_episode: int = LONGEST
 
@@ -197,7 +196,7 @@ class Reinforce(SoftmaxPolicyAgent):
 
 
 @dataclass(eq=False, kw_only=True)
-class ReinforceWithBaseline(CriticAgent):
+class ReinforceWithBaseline(LinearCriticAgent):
     """REINFORCE with a learned value as its baseline (S&B2 section 13.4, the box).
 
     Converges to the same policies as `Reinforce`, with less variance, and so faster. On truncation the returns
@@ -247,6 +246,7 @@ class ReinforceWithBaseline(CriticAgent):
 
     begin: ClassVar[Begin] = _begin
     step: ClassVar[Step] = _step_with_baseline
+    renews: ClassVar[bool] = True
 
     longest_episode: int = LONGEST
 

@@ -1,5 +1,7 @@
 """Actor-critic against the policy gradient, dense traces, and optimal policies."""
 
+from pathlib import Path
+
 import gymnasium
 import numpy as np
 import pytest
@@ -8,7 +10,10 @@ from hypothesis import strategies as st
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
+from rlsuite.core.described import describe
 from rlsuite.errors import NotLearned, ParameterError
+from rlsuite.features import OneHot
+from rlsuite.registry import build_agent
 from rlsuite.training.legality import listed_actions
 
 KINDS = [rl.ActorCritic, rl.ActorCriticLambda]
@@ -45,8 +50,8 @@ def value_of_start(model, preference):
 
 def remembered(agent, preference, value):
     memory = agent.init_memory(LEGAL.copy(), listed_actions)
-    memory.preference[:] = preference
-    memory.value[:] = value
+    memory.q[:] = preference
+    memory.learned.value[:, 0] = value
     return memory
 
 
@@ -67,10 +72,11 @@ def test_the_expected_update_is_the_policy_gradient(seed):
     for state, action in np.argwhere(LEGAL).tolist():
         for ahead in range(4):
             memory = remembered(agent, preference, value)
+            memory.scratch.pi[:] = pi[state]
             given = (state, action, R[state, action, ahead], ahead, ahead == 3, False)
             rl.ActorCritic.step(memory, rl.Transition(*given), np.random.default_rng(0))
             chance = visits[state] * pi[state, action] * P[state, action, ahead]
-            expected += chance * (memory.preference - preference)
+            expected += chance * (memory.q - preference)
     slope, small = np.zeros(LEGAL.shape), 1e-5
     for pair in zip(*np.nonzero(LEGAL), strict=True):
         step = np.zeros(LEGAL.shape)
@@ -91,12 +97,13 @@ def test_late_steps_count_less_for_the_actor(kind):
         kind.begin(memory, 1, rng)
         for _ in range(steps_before):  # these teach nothing: reward 0, all values 0
             kind.step(memory, rl.Transition(1, 0, 0.0, 1, False, False), rng)
+        memory.scratch.pi[:] = softmax(preferences(0))[0]
         if kind is rl.ActorCriticLambda:  # only the present step is looked at
             for traces in (memory.scratch.actor, memory.scratch.critic):
                 traces.trace[:] = 0.0
                 traces.n_listed[0] = 0
         kind.step(memory, rl.Transition(0, 2, 3.0, 3, True, False), rng)
-        moved.append((memory.preference - preferences(0), memory.value[0]))
+        moved.append((memory.q - preferences(0), memory.learned.value[0, 0]))
     (first, first_value), (later, later_value) = moved
     pi = softmax(preferences(0))[0]
     np.testing.assert_allclose(first[0], 0.5 * 3.0 * (np.array([0, 0, 1]) - pi), rtol=1e-14)
@@ -109,7 +116,7 @@ def wander(agent, seed, n_episodes=8, longest=12):
     world, choices = np.random.default_rng(seed).spawn(2)
     P, R, _ = small_world()
     memory = remembered(agent, preferences(seed), world.normal(size=4))
-    first = memory.preference.copy(), memory.value.copy()
+    first = memory.q.copy(), memory.learned.value[:, 0].copy()
     episodes = []
     for _ in range(n_episodes):
         state = 0
@@ -119,7 +126,7 @@ def wander(agent, seed, n_episodes=8, longest=12):
             ahead = int(world.choice(4, p=P[state, action]))
             given = (state, action, R[state, action, ahead], ahead, ahead == 3, t == longest - 1)
             next_action = type(agent).step(memory, rl.Transition(*given), choices)
-            episodes[-1].append((given, memory.preference.copy(), memory.value.copy()))
+            episodes[-1].append((given, memory.q.copy(), memory.learned.value[:, 0].copy()))
             state, action = ahead, next_action
             if ahead == 3:
                 break
@@ -241,7 +248,7 @@ def test_acting_follows_the_policy_and_needs_learning():
     agent = rl.ActorCritic(gamma=0.9)
     with pytest.raises(NotLearned):
         agent.act(0)
-    with pytest.raises(AttributeError, match="has no attribute 'q_'"):
+    with pytest.raises(AttributeError, match="has no q_: it learns preferences, preference_"):
         _ = agent.learn(rl.testing.problems.corridor().to_env(), steps=2_000, seed=0).q_
     assert agent.policy()[4].tolist() == [0.0, 0.0]
     assert agent.policy()[0].tolist() == [0.0, 1.0]
@@ -261,6 +268,34 @@ def test_a_file_keeps_it(tmp_path):
     assert twin.policy().tobytes() == agent.policy().tobytes()
     assert twin.value_.tobytes() == agent.value_.tobytes()
     assert [twin.act(2) for _ in range(50)] == [agent.act(2) for _ in range(50)]
+
+
+@pytest.mark.parametrize("name", ["actor_critic", "actor_critic_lambda", "linear_actor_critic"])
+def test_files_from_before_there_was_one_rule(name):
+    """They were written by a run of 500 steps with seed 3; table and features had rules and fields of their own."""
+    agent = rl.load(Path(__file__).parents[1] / "files" / f"{name}.npz")
+    new = build_agent(describe(agent)).learn("FrozenLake-v1", steps=500, seed=3, loop="stepwise")
+    for steps in (0, 300):
+        if steps:
+            agent.learn("FrozenLake-v1", steps=steps, loop="stepwise")
+            new.learn("FrozenLake-v1", steps=steps, loop="stepwise")
+        assert agent.preference_.tobytes() == new.preference_.tobytes()
+        assert agent.value_.tobytes() == new.value_.tobytes()
+        assert agent.episodes_.tobytes() == new.episodes_.tobytes()
+
+
+def test_the_critic_of_features():
+    """Each has the arrays of what it learns in; both have the preferences and values of all ids."""
+    table = rl.ActorCritic(initial_value=0.5).learn("FrozenLake-v1", steps=300, seed=1)
+    linear = rl.ActorCritic(features=OneHot(), initial_value=0.5).learn("FrozenLake-v1", steps=300, seed=1)
+    inside = table.legal_.any(axis=1)
+    assert linear.value_[inside].tobytes() == table.value_[inside].tobytes() == linear.value_weights_[inside].tobytes()
+    assert linear.preference_.tobytes() == table.preference_.tobytes() == linear.weights_.tobytes()
+    assert table.value([0, 3]).tolist() == table.value_[[0, 3]].tolist() == linear.value([[0], [3]]).tolist()
+    with pytest.raises(AttributeError, match="no value_weights_: it learns a table, value_"):
+        _ = table.value_weights_
+    with pytest.raises(ParameterError, match="per='visits' needs a table"):
+        rl.ActorCritic(features=OneHot(), critic_rate=rl.Inverse(1.0, per="visits"))
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import pytest
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite import errors
+from rlsuite.agents.control.softmax_agent import draw_from, softmax, softmax_into
 from rlsuite.approximation.policies.linear_actor_critic import LinearActorCritic
 from rlsuite.approximation.policies.natural_actor_critic import NaturalActorCritic
 from rlsuite.approximation.policies.reinforce import Reinforce, ReinforceWithBaseline
-from rlsuite.approximation.policies.softmax_policy import draw_from, softmax, softmax_into
 from rlsuite.environments.wrappers import VectorObservation
 from rlsuite.features.identity import Identity
 from rlsuite.training.legality import listed_actions
