@@ -22,7 +22,7 @@ from rlsuite.approximation.selection import diagnostics
 from rlsuite.approximation.selection.diagnostics import Values
 from rlsuite.core.checks import one_of, whole_number
 from rlsuite.core.keywords import says_what_to_write
-from rlsuite.errors import LearningError, ParameterError, RlsuiteWarning, level_of_the_caller
+from rlsuite.errors import LearningError, OutsideWarning, ParameterError, RlsuiteWarning, level_of_the_caller
 from rlsuite.features.estimators import T, clone, scikit_learn
 
 
@@ -253,7 +253,9 @@ def _measure(learner: Learner, score: Score | str) -> Score:
 
 def _error(learner: Learner, learned: Batch, held: Batch, measure: Score, seed: int) -> float:
     try:
-        found = float(measure(learned_anew(learner, learned, seed), held))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OutsideWarning)  # of those held out, some always lie a little outside
+            found = float(measure(learned_anew(learner, learned, seed), held))
     except LearningError as error:  # the error of a learner that fails is infinite
         if error.__cause__ is not None:  # raised by an estimator, and not by diverging values
             level = level_of_the_caller()
