@@ -173,4 +173,5 @@ def _expect_same(one: Any, other: Any, what: str) -> None:
     expect(first.keys() == second.keys(), one, f"{what}: one file has {sorted(first)}, the other {sorted(second)}")
     for name, content in first.items():
         expect(content == second[name], one, f"{what}, in {name} of the file")
-    expect(_actions(one) == _actions(other), one, f"{what}, in the actions taken")
+    acting = _actions(other)  # none if it needs the model of its environment, which files do not keep
+    expect(acting in ({}, _actions(one)), one, f"{what}, in the actions taken")
