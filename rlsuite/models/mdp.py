@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self, get_args, overload
+from typing import TYPE_CHECKING, NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.arrays import ROWS_OF, Order
 from rlsuite.models.cassandra import read_mdp, write_mdp
 from rlsuite.models.constructors import Constructors
+from rlsuite.models.environments import Playable
 from rlsuite.models.explicit import Dialect, read_explicit, write_explicit
 from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, reading_model, write_arrays
 from rlsuite.models.mdp_fields import Transition
@@ -23,10 +24,6 @@ from rlsuite.models.transformations import close, fill_illegal, refuse_illegal
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from rlsuite.core.aliases import Env
-    from rlsuite.environments.tabular_env import TabularEnv
-    from rlsuite.rendering import Drawing
 
 SUFFIXES = (".mdp", ".npz", ".tra")
 
@@ -62,7 +59,7 @@ class Pairs(NamedTuple):
     """(L,) int64, the action of each pair"""
 
 
-class MDP(Constructors):
+class MDP(Constructors, Playable):
     """A finite Markov decision process: S states, A actions, N transitions.
 
     Prefer the constructors with a name (`from_rows`, `from_arrays`, ...): they take what you have, check it, and fill
@@ -249,40 +246,6 @@ class MDP(Constructors):
             raise FileError(f"cannot write {path}: {cause}") from cause
 
     # ------------------------------------------------------------------------------------------- conversions
-
-    @overload
-    def to_env(
-        self, *, drawing: Drawing | None = None, render_mode: str | None = None, observe: None = None
-    ) -> TabularEnv: ...
-
-    @overload
-    def to_env(self, *, drawing: Drawing | None = None, render_mode: str | None = None, observe: str) -> Env: ...
-
-    @says_what_to_write
-    def to_env(
-        self, *, drawing: Drawing | None = None, render_mode: str | None = None, observe: str | None = None
-    ) -> TabularEnv | Env:
-        """Return an environment whose dynamics are this model.
-
-        Parameters
-        ----------
-        drawing, render_mode
-            As for `TabularEnv`.
-        observe : str, optional
-            What it shows of its state, in a wrapper: one of the words of `rlsuite.environments.observing`.
-
-        Raises
-        ------
-        ParameterError
-            If an argument is outside its allowed values.
-        UnsuitableEnvironment
-            If it cannot show what is asked for.
-        """
-        from rlsuite.environments.observing import observing
-        from rlsuite.environments.tabular_env import TabularEnv
-
-        env = TabularEnv(self, drawing=drawing, render_mode=render_mode)
-        return env if observe is None else observing(env, observe)
 
     def without_termination(self) -> Self:
         """Return a model with the same values in which no transition terminates.

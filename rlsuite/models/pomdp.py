@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias, TypeVar, overload
+from typing import NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from rlsuite.errors import FileError, ModelError, ParameterError, unknown_suffix
 from rlsuite.models import validation
 from rlsuite.models.beliefs import Beliefs
 from rlsuite.models.cassandra import read_pomdp, write_pomdp
+from rlsuite.models.environments import Playable
 from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, reading_model, text, text_in, write_arrays
 from rlsuite.models.functions import labels_of
 from rlsuite.models.mdp import MDP
@@ -27,18 +28,13 @@ from rlsuite.models.observation_model import ObservationRows, Observations
 from rlsuite.models.pomdp_constructors import PomdpConstructors
 from rlsuite.models.pomdp_fields import PomdpFields
 
-if TYPE_CHECKING:
-    from rlsuite.core.aliases import Env
-    from rlsuite.environments.tabular_env import TabularEnv
-    from rlsuite.rendering import Drawing
-
 P = TypeVar("P", bound=PomdpFields)
 
 SUFFIXES = (".npz", ".pomdp")
 _ROWS = ("observation_indptr", "observation_index", "observation_probability", "n_observations")
 
 
-class POMDP(PomdpConstructors, Beliefs):
+class POMDP(PomdpConstructors, Beliefs, Playable):
     """A finite POMDP: the MDP of its hidden states, and the probabilities of its observations.
 
     Parameters
@@ -184,40 +180,6 @@ class POMDP(PomdpConstructors, Beliefs):
         policy of the lecture notes.
         """
         return with_name(windowed(self, k), self.name and f"{self.name}, windows of {k}")
-
-    @overload
-    def to_env(
-        self, *, drawing: Drawing | None = None, render_mode: str | None = None, observe: None = None
-    ) -> TabularEnv: ...
-
-    @overload
-    def to_env(self, *, drawing: Drawing | None = None, render_mode: str | None = None, observe: str) -> Env: ...
-
-    @says_what_to_write
-    def to_env(
-        self, *, drawing: Drawing | None = None, render_mode: str | None = None, observe: str | None = None
-    ) -> TabularEnv | Env:
-        """Return an environment whose dynamics are this model.
-
-        Parameters
-        ----------
-        drawing, render_mode
-            As for `TabularEnv`.
-        observe : str, optional
-            What it shows of its state, in a wrapper: one of the words of `rlsuite.environments.observing`.
-
-        Raises
-        ------
-        ParameterError
-            If an argument is outside its allowed values.
-        UnsuitableEnvironment
-            If it cannot show what is asked for.
-        """
-        from rlsuite.environments.observing import observing
-        from rlsuite.environments.tabular_env import TabularEnv
-
-        env = TabularEnv(self, drawing=drawing, render_mode=render_mode)
-        return env if observe is None else observing(env, observe)
 
     def __repr__(self) -> str:
         return (

@@ -26,9 +26,8 @@ from rlsuite.agents.storage import load
 from rlsuite.core.declared import Array, how_to_declare
 from rlsuite.core.described import describe
 from rlsuite.errors import ConformanceError, LearningError, ParameterError, RewardWarning, RlsuiteError
-from rlsuite.registry import build_agent
 from rlsuite.testing import problems
-from rlsuite.testing.learners import ENOUGH, SEED, expect, fields_of, learner_checks
+from rlsuite.testing.learners import ENOUGH, SEED, check_plain_data_describes_it, expect, fields_of, learner_checks
 from rlsuite.training.learned import declared_arrays, learned_arrays
 from rlsuite.training.train import train
 
@@ -44,7 +43,7 @@ def agent_checks() -> dict[str, Check]:
     >>> "both_loops_give_the_same_bytes" in agent_checks()
     True
     """
-    here = vars(sys.modules[__name__])
+    here = {"check_plain_data_describes_it": check_plain_data_describes_it, **vars(sys.modules[__name__])}
     return {
         name.removeprefix("check_"): _with_any_rewards(value)
         for name, value in here.items()
@@ -93,20 +92,6 @@ def check_agent(agent: Learner) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------ requirements
-
-
-def check_plain_data_describes_it(agent: Agent) -> None:
-    """Saved files and TOML files hold agents as plain data."""
-    plain = describe(agent)
-    again = build_agent(plain)
-    expect(
-        type(again) is type(agent), agent, f"built again from its description {plain}, it is a {type(again).__name__}"
-    )
-    expect(
-        describe(again) == plain,
-        agent,
-        f"built again from its description {plain}, it has the description {describe(again)}",
-    )
 
 
 def check_both_loops_give_the_same_bytes(agent: Agent) -> None:

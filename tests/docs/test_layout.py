@@ -52,7 +52,7 @@ FAMILIES = {
     "models/test_cassandra": "models/cassandra: entries grammar names reading text writing",
     "models/test_door": "models: mdp_fields pomdp_fields policies row_checks validation",
     "models/test_explicit": "models/explicit: reading writing",
-    "models/test_from_env": "models: gymnasium_table",
+    "models/test_from_env": "models: environments gymnasium_table",
     "models/test_layouts": "models: arrays constructors transformations",
     "models/test_pomdp": "models: aliases belief_kernels beliefs pomdp_constructors",
     "planning/mdp/test_stochastic_shortest_path": (

@@ -57,7 +57,7 @@ def check_regressor(regressor: object, owner: str) -> None:
     kind = kind_of(regressor)
     if kind in ("clusterer", "outlier_detector", "density_estimator"):
         raise errors.ParameterError(
-            f"{owner}: {name} is a {kind.replace('_', ' ')}, and what it predicts are no values; give a regressor such "
+            f"{owner}: {name} is a {kind.replace('_', ' ')}, which predicts labels, not values; give a regressor such "
             f"as DecisionTreeRegressor(), or {name} as features="
         )
     if kind == "classifier":

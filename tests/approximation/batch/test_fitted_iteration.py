@@ -228,7 +228,7 @@ def test_values_that_are_not_finite():
         (lambda: FittedQ(DecisionTreeRegressor), r"the class DecisionTreeRegressor; give an instance"),
         (lambda: FittedQ("trees"), "'trees' is a name, which command line and files take"),
         (lambda: FittedQ(DecisionTreeClassifier()), "is a classifier.*did you mean DecisionTreeRegressor"),
-        (lambda: FittedQ(KMeans(3)), "KMeans is a clusterer, and what it predicts are no values"),
+        (lambda: FittedQ(KMeans(3)), "KMeans is a clusterer, which predicts labels, not values"),
         (lambda: FittedQ(LogisticRegression()), "is a classifier, and values are numbers"),
         (lambda: FittedQ(TABLE, gamma=1.5), "gamma=1.5"),
         (lambda: FittedQ(TABLE, iterations=0), "iterations=0"),
