@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Self, SupportsIndex, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.environments.tabular_env import TabularEnv
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, POMDP

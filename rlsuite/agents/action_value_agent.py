@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.agents.memory import Memory, begin
 from rlsuite.agents.tabular import TabularAgent, greedy
 from rlsuite.agents.values import Representation, chosen
 from rlsuite.core.aliases import Observation
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import legal_actions
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.kernels import Begin

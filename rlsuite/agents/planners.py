@@ -16,12 +16,13 @@ from typing import Any, ClassVar, Final, Self, cast
 
 import gymnasium
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.agents.learner import Learner
 from rlsuite.agents.storage import EPISODE
 from rlsuite.core.aliases import Env, Observation
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import fraction, legal_actions, positive_number, row_of_id, whole_number
 from rlsuite.core.described import Plain, describe
 from rlsuite.core.files import replacing

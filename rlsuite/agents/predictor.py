@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.agents.memory import STATE, Memory
@@ -14,6 +14,7 @@ from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.state_values import reads_state_values, with_state_values
 from rlsuite.agents.value_agent import ValueAgent
 from rlsuite.core.aliases import Observation
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.models.aliases import AnyArray
 from rlsuite.training.evaluation import Policy
 from rlsuite.training.kernels import Begin, Rule

@@ -4,13 +4,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.agents.exploration import EpsilonGreedy, Exploration, ExplorationRule, choose
 from rlsuite.agents.memory import Memory
 from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.value_agent import ValueAgent
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import row_of_id
 from rlsuite.training.kernels import Begin
 from rlsuite.training.legality import Legality

@@ -24,11 +24,11 @@ MEANT_BY_MISSING: Final = {"gamma": "0.99", "n_states": "16", "n_actions": "4", 
 EXCLUSIVE: Final = {"steps": "episodes", "episodes": "steps"}
 """Keywords of which one alone is given."""
 KINDS: Final[dict[type, tuple[str, ...]]] = {
-    bool: ("bool",),
-    int: ("int", "float"),
-    float: ("float",),
+    bool: ("bool", "ArrayLike"),
+    int: ("int", "float", "ArrayLike"),
+    float: ("float", "ArrayLike"),
     str: ("str",),
-    list: ("Sequence",),
+    list: ("Sequence", "ArrayLike"),
 }
 """Type of a value -> words of the annotations of parameters that take it."""
 MODELS: Final = ("mdp", "pomdp", "model")

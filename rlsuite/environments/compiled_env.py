@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, TypeAlias, cast
 
 import gymnasium
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite.core.aliases import BareEnv, Info, UntypedSpace
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import is_tuple
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
 

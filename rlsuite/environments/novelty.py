@@ -6,9 +6,10 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite.core.aliases import Action, Env, Info, Observation
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
 

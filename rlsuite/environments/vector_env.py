@@ -12,9 +12,10 @@ import numpy as np
 from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite.core.aliases import Env, Info, Space
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.finding import find_env

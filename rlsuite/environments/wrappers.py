@@ -9,9 +9,9 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
-from numpy.typing import ArrayLike
 
 from rlsuite.core.aliases import BareEnv, Env, Info, Observation
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import fits_in_memory, is_tuple
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError, UnsuitableEnvironment, unknown

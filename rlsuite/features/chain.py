@@ -6,9 +6,10 @@ from functools import reduce
 from typing import NamedTuple, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.compilation import compiled
 from rlsuite.features.checks import check_observations
 from rlsuite.features.estimators import Fitted, clone, dense

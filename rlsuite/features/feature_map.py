@@ -17,10 +17,11 @@ from typing import Any, ClassVar, Final, NamedTuple, Self
 import numpy as np
 import sklearn.base
 import sklearn.exceptions
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import Tags
 
 from rlsuite import errors
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import written
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.core.declared import LARGEST_COUNT, Array, check_array

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import Tags
 
 from rlsuite import errors
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.compilation import compiled
 from rlsuite.core.declared import LARGEST_COUNT, Array
 from rlsuite.features.bounded import check_counts, counts

@@ -17,8 +17,8 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.threads import at_the_same_time
 from rlsuite.errors import CollapseWarning, ParameterError, level_of_the_caller, unknown

@@ -8,8 +8,8 @@ posterior mean under the prior Dirichlet(c): the m-estimate of the lecture notes
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import validation

@@ -14,8 +14,8 @@ from functools import partial
 from typing import Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.threads import at_the_same_time

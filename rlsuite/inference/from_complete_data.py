@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.inference import dirichlet

@@ -8,8 +8,8 @@ from os import PathLike
 from typing import ClassVar, Self, TypeVar, Unpack, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import Seed, generator, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.compiling_clock import CompilingClock

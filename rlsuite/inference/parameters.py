@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple, NoReturn, Protocol, Self, TypedDict, Unpack, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.keywords import made_from_arrays
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.inference.emissions.base import MIN_LIKELIHOOD, Emission

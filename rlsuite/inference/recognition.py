@@ -4,8 +4,8 @@ import importlib
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import positive_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError

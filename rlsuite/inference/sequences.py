@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.errors import ModelError
 from rlsuite.inference.emissions.base import Emission, Likelihoods, whole_numbers
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray

@@ -3,8 +3,8 @@
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import one_of
 from rlsuite.errors import ModelError
 from rlsuite.models import validation

@@ -13,8 +13,8 @@ from functools import partial
 from typing import overload
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.compilation import compiled
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.threads import at_the_same_time

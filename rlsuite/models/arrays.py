@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias, TypeGuard, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_number
 from rlsuite.core.narrowing import is_sequence
 from rlsuite.errors import ModelError, ParameterError, unknown

@@ -10,8 +10,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Self
 
-from numpy.typing import ArrayLike
-
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import validation

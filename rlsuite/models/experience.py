@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number, whole_number
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import validation

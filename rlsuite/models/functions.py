@@ -28,8 +28,8 @@ from numbers import Integral, Real
 from typing import Annotated, Any, NamedTuple, TypeAlias, TypeGuard, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_number
 from rlsuite.core.narrowing import is_mapping, is_sequence, is_set
 from rlsuite.errors import ModelError, ParameterError

@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import made_from_arrays, says_what_to_write
 from rlsuite.errors import ModelError, ParameterError

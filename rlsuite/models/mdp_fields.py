@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import fits_in_memory, fraction, whole_number
 from rlsuite.core.keywords import made_from_arrays, says_what_to_write
 from rlsuite.errors import ParameterError, unknown

@@ -1,8 +1,8 @@
 """Policies as users give them, one action per state or probabilities, checked once."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.errors import ParameterError
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.models.validation import ROW_SUM_TOLERANCE

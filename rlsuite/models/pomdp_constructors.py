@@ -6,8 +6,8 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError, UnsuitableEnvironment

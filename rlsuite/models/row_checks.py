@@ -6,8 +6,8 @@ Like those of `rlsuite.models.validation` they work on whole arrays, and look fo
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.errors import ModelError
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 from rlsuite.models.validation import ROW_SUM_TOLERANCE, booleans, excess, floats, leads_on, row_sums, shape

@@ -3,8 +3,8 @@
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.errors import ParameterError
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.solution import Solution

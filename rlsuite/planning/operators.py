@@ -23,8 +23,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError

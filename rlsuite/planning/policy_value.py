@@ -13,8 +13,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import fraction, whole_amount
 from rlsuite.core.keywords import SaysWhatToWrite
 from rlsuite.errors import ParameterError

@@ -6,8 +6,9 @@
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.errors import RlsuiteError
 from rlsuite.models import MDP
 from rlsuite.rendering import colours

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.rendering.arrows import GLYPHS, WORDS, unit
 from rlsuite.rendering.canvas import with_caption
 from rlsuite.rendering.drawing import status

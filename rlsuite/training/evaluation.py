@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rlsuite import errors
 from rlsuite.core.aliases import Env, Info, Observation
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_reward, legal_actions
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, action_space_of
 from rlsuite.environments.observation_ids import ObservationIds

@@ -7,9 +7,9 @@ them would be far too narrow.
 from typing import Final, Literal, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri, stdtrit
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import one_of, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-import rlsuite as rl
 from rlsuite.core import aliases
 from rlsuite.core.described import Plain
 from rlsuite.experiments.store import Table
@@ -192,7 +191,11 @@ def test_environments_have_one_type(root: Path) -> None:
 
 def test_signatures_show_no_private_types_of_numpy():
     modules = [importlib.import_module(package) for package in PACKAGES]
-    classes = [one for module in modules for name in dir(module) if inspect.isclass(one := getattr(module, name))]
-    agents = {one for one in classes if issubclass(one, rl.Agent)}
-    assert len(agents) > 60
-    assert not [one.__name__ for one in agents if "numpy._typing" in str(inspect.signature(one))]
+    public = {f"{module.__name__}.{name}": getattr(module, name) for module in modules for name in dir(module)}
+    classes = {name: one for name, one in public.items() if inspect.isclass(one)}
+    methods = {f"{name}.{key}": one for name, kind in classes.items() for key, one in vars(kind).items()}
+    functions = {
+        name: one for name, one in {**public, **methods}.items() if inspect.isfunction(one) and "._" not in name
+    }
+    assert len(functions) > 500, len(functions)
+    assert not [name for name, one in functions.items() if "_typing" in str(inspect.signature(one))]

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite.agents.bandits.bandit import Bandit, positive
 from rlsuite.agents.memory import Memory
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import fits_in_memory, row_of_id
 from rlsuite.core.compilation import compiled
 from rlsuite.errors import ParameterError

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite.agents.action_value_agent import ActionValueAgent
 from rlsuite.agents.exploration import NO_ACTION, Exploration, ExplorationRule, Softmax
@@ -22,6 +22,7 @@ from rlsuite.agents.schedules import VISITS, Rate, Schedule, as_schedule, rate_n
 from rlsuite.agents.tabular import greedy
 from rlsuite.agents.values import Representation, chosen
 from rlsuite.core.aliases import Observation
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import row_of_id
 from rlsuite.core.compilation import compiled
 from rlsuite.models.aliases import AnyArray

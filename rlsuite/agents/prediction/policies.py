@@ -8,9 +8,10 @@ legal actions are equally likely.
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import MaskedMemory, is_legal
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.compilation import compiled
 from rlsuite.errors import ParameterError
 from rlsuite.models.validation import ROW_SUM_TOLERANCE

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.agents.episode_buffer import VectorEpisodeBuffer, new_vector_buffer
@@ -27,6 +27,7 @@ from rlsuite.agents.values.features import (
 )
 from rlsuite.agents.values.representation import Greedy, Representation
 from rlsuite.core.aliases import Env, Observation
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import legal_actions, whole_amount
 from rlsuite.core.declared import check_array
 from rlsuite.core.described import Plain

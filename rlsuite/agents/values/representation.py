@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite.agents.episode_buffer import EpisodeBuffer, VectorEpisodeBuffer
 from rlsuite.agents.exploration import Exploration
 from rlsuite.agents.memory import Memory
 from rlsuite.agents.schedules import Rate
 from rlsuite.core.aliases import Env, Observation
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.described import Described, Plain
 from rlsuite.core.npz import Npz
 from rlsuite.environments.observation_view import Encoding

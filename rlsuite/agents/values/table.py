@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.agents.episode_buffer import EpisodeBuffer, new_episode_buffer
@@ -14,6 +14,7 @@ from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.values.linear import Linear
 from rlsuite.agents.values.representation import Greedy, Representation
 from rlsuite.core.aliases import Observation
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number, legal_actions
 from rlsuite.models.policies import check_policy_form, policy_weights
 from rlsuite.training.evaluation import Policy

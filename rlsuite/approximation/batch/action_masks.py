@@ -6,9 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite.core.aliases import Env
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import legal_actions
 from rlsuite.environments.facts import facts_of
 from rlsuite.errors import LearningError, ParameterError

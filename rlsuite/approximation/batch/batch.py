@@ -13,10 +13,11 @@ from os import PathLike
 from typing import TYPE_CHECKING, Self, SupportsInt
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite.approximation.batch import columns
 from rlsuite.core.aliases import Env, Space
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError

@@ -1,7 +1,7 @@
 """The base of methods that learn action values from a batch, and act greedily on them."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.batch.action_masks import KnownActions, legal_at
@@ -10,6 +10,7 @@ from rlsuite.approximation.batch.batch_learner import BatchLearner
 from rlsuite.approximation.batch.observations import Encode, encoder
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
 from rlsuite.core.aliases import Space
+from rlsuite.core.array_like import ArrayLike
 
 
 class BatchAgent(BatchLearner):

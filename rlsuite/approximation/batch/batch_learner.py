@@ -17,7 +17,7 @@ from typing import Any, Final, Self, cast
 
 import numpy as np
 from gymnasium.spaces import Discrete
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.agents.fit_features import check_features, warn_of_numbers
@@ -28,6 +28,7 @@ from rlsuite.approximation.batch.observations import encoder
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
 from rlsuite.approximation.experience import Experience
 from rlsuite.core.aliases import Action, Env
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_number
 from rlsuite.core.described import Plain, describe
 from rlsuite.core.files import replacing

@@ -1,8 +1,9 @@
 """Validation of a batch: each function returns one column in the form that the batch stores, or names the offender."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import legal_actions, whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models.aliases import AnyArray

@@ -28,7 +28,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 from tqdm import tqdm
 
@@ -41,6 +41,7 @@ from rlsuite.approximation.batch.batch_learner import BatchLearner
 from rlsuite.approximation.batch.observations import encoded
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
 from rlsuite.core.aliases import Observation
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number, fraction, whole_amount
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import DivergenceWarning, LearningError, NotLearned, ParameterError, level_of_the_caller

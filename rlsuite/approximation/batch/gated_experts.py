@@ -13,8 +13,9 @@ from typing import Any, Final, Self
 
 import numpy as np
 import sklearn.base
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_number
 from rlsuite.features.estimators import Predictor, clone, scikit_learn
 

@@ -13,7 +13,7 @@ import warnings
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from rlsuite.approximation.batch.action_inputs import rows_of_actions
@@ -22,6 +22,7 @@ from rlsuite.approximation.batch.batch_agent import BatchAgent
 from rlsuite.approximation.batch.linear_systems import solve
 from rlsuite.approximation.batch.lstd import scaled
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number, fraction, whole_amount
 from rlsuite.errors import ConvergenceWarning, ParameterError, level_of_the_caller
 from rlsuite.features.estimators import Matrix, Transformer

@@ -12,12 +12,13 @@ There is no step size, the order of presentation does not matter, and every tran
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite.approximation.batch.batch import Batch
 from rlsuite.approximation.batch.batch_learner import BatchLearner
 from rlsuite.approximation.batch.linear_systems import solve
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number, fraction
 from rlsuite.errors import NotLearned, ParameterError
 from rlsuite.features.estimators import Matrix, Transformer

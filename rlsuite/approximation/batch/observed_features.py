@@ -6,10 +6,11 @@ from contextlib import AbstractContextManager
 import numpy as np
 import sklearn.frozen
 from gymnasium.spaces import Discrete
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.batch.batch import Batch
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.environments.observation_view import encoding
 from rlsuite.features.checks import check_observations, naming, shown
 from rlsuite.features.estimators import Matrix, Transformer, clone

@@ -15,9 +15,10 @@ from typing import Final, Self
 
 import numpy as np
 import sklearn.base
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number, whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.features.checks import naming, shown

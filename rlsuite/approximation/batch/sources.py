@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, SupportsInt, TypedDict, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite.approximation.batch.action_masks import MaskedActions
 from rlsuite.approximation.batch.columns import observations
 from rlsuite.approximation.batch.observations import check_discrete_actions
 from rlsuite.approximation.batch.rollout import check_callable, chosen_of
 from rlsuite.core.aliases import Env, Space
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_reward, whole_amount, whole_number
 from rlsuite.environments.facts import dynamics_of, name_of
 from rlsuite.environments.finding import find_env

@@ -11,12 +11,13 @@ from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.deep.network import build_network, check_layers
 from rlsuite.approximation.deep.pytorch import arrays_of, device_of, one_thread, pytorch
 from rlsuite.approximation.deep.storage import reading, write_file
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import positive_number, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.features.checks import check_observations, deviations

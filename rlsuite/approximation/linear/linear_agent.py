@@ -3,13 +3,14 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.agents.action_value_agent import ActionValueAgent
 from rlsuite.agents.prediction.policies import check_coverage, policy_table
 from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.agents.values import Linear, Representation
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number
 
 

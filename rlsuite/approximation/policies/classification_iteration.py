@@ -21,7 +21,7 @@ from os import PathLike
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 from sklearn.tree import DecisionTreeClassifier
 from tqdm import tqdm
@@ -35,6 +35,7 @@ from rlsuite.approximation.policies.cloning import ClassifierPolicy
 from rlsuite.approximation.policies.policy_search import draw_seed
 from rlsuite.approximation.workers import Workers
 from rlsuite.core.aliases import Env
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_reward, fraction, whole_amount, whole_number, worker_number
 from rlsuite.core.described import Plain, describe
 from rlsuite.core.files import replacing

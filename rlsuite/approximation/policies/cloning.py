@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 from rlsuite import errors
@@ -22,6 +22,7 @@ from rlsuite.approximation.batch.batch_learner import OPTIMAL, Acting, BatchLear
 from rlsuite.approximation.batch.observations import encoded
 from rlsuite.approximation.batch.regressors import fresh
 from rlsuite.core.aliases import Space
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import fraction, legal_actions, whole_number
 from rlsuite.features.checks import check_observations, naming, shown
 from rlsuite.features.estimators import Predictor, is_classifier

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.agents.fit_features import (
@@ -26,6 +26,7 @@ from rlsuite.agents.fit_features import (
     restored_features,
 )
 from rlsuite.core.aliases import Action, Env
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import legal_actions, whole_amount
 from rlsuite.core.compilation import compiled
 from rlsuite.core.described import Described

@@ -31,7 +31,7 @@ from os import PathLike
 from typing import Any, Final, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from rlsuite import errors
@@ -44,6 +44,7 @@ from rlsuite.approximation.policies.candidates import Played, play
 from rlsuite.approximation.policies.linear_policy import LinearPolicy, ParametricPolicy
 from rlsuite.approximation.workers import Workers
 from rlsuite.core.aliases import Action, Env
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import fraction, positive_number, whole_amount, whole_number, worker_number
 from rlsuite.core.described import Plain, describe
 from rlsuite.core.files import replacing

@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.batch.rollout import Act
 from rlsuite.approximation.selection import diagnostics
 from rlsuite.approximation.selection.diagnostics import Values
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import one_of, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import LearningError, OutsideWarning, ParameterError, RlsuiteWarning, level_of_the_caller

@@ -22,10 +22,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import stats
 
 from rlsuite.approximation.batch.batch import Batch, check_batch
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import fraction
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError

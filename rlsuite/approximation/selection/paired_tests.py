@@ -21,9 +21,10 @@ corrects for that.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import stats
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import fits_in_memory
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.threads import at_the_same_time

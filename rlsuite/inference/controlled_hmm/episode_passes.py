@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.compilation import compiled
 from rlsuite.errors import ModelError
 from rlsuite.inference.emissions.base import whole_numbers

@@ -8,8 +8,8 @@ with shape c m0 + 1 and rate c, each maximised at its mode.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import validation

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled
 from rlsuite.core.keywords import says_what_to_write

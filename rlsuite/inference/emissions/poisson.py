@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.inference.emissions.base import Emission, all_missing, columns, whole_numbers
 from rlsuite.inference.emissions.before_learning import Pseudo, distant_centres, resolved

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import ClassVar, NamedTuple, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.inference.emissions.base import Emission, columns
 from rlsuite.models import validation

@@ -6,8 +6,8 @@ P94 section 6.3.3 (value iteration in place) with the evaluation sweeps of modif
 from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.blocks import fixed_blocks, on_blocks

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, PointerArray, SuccessorArray
 from rlsuite.models.policies import policy_weights

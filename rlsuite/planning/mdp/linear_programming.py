@@ -21,8 +21,8 @@ policy is the sum over all pairs of that number times r(s, a).
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray

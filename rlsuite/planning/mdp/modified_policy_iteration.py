@@ -6,8 +6,8 @@ P94 section 6.5, Puterman & Shin 1978.
 from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.blocks import on_blocks

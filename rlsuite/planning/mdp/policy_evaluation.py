@@ -9,8 +9,8 @@ In plain NumPy: `rlsuite.reference.mdp.policy_evaluation`.
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError

@@ -8,8 +8,8 @@ graph has no cycles: unrolled, it is the policy tree.
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP, validation

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_amount, whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP, validation

@@ -17,8 +17,8 @@ import math
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_number
 from rlsuite.core.clock import Clock, OutOfTime
 from rlsuite.core.compiling_clock import CompilingClock

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import positive_number, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError

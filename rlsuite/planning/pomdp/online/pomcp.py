@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any, Unpack, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number, generator, positive_number, whole_amount, whole_number
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.models import POMDP, validation
