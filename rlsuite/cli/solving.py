@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NOT_CONVERGED = 1
 """Exit code if the error bound of the answer is above the tolerance."""
 
-FLAGS = ("rtol", "horizon", "gap", "max_iterations", "deadline")
+FLAGS = ("rtol", "horizon", "gap", "prune", "max_iterations", "deadline")
 """Keywords of some methods that are flags of their own."""
 
 
@@ -69,6 +69,11 @@ def add(commands: Commands) -> None:
     parser.add_argument("--horizon", type=whole_number, metavar="N", help="number of steps, for methods that take one")
     parser.add_argument(
         "--gap", type=float, metavar="NUMBER", help="largest distance between the two bounds; overrides --tol"
+    )
+    parser.add_argument(
+        "--prune",
+        metavar="WHICH",
+        help="winning or fewest: the alpha vectors that win somewhere (default), or as few as keep the gap",
     )
     parser.add_argument("--max-iterations", type=whole_number, metavar="N", help="largest number of iterations")
     parser.add_argument(

@@ -16,9 +16,10 @@ from rlsuite.core.checks import one_of
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import MDP, POMDP
-from rlsuite.planning.pomdp.solution import BeliefPlan
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BeliefPlan
 from rlsuite.planning.reachability import check_reachable
 from rlsuite.planning.solution import Solution
+from rlsuite.planning.watch import Watch
 
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 Planner: TypeAlias = Callable[..., Solution | BeliefPlan]
 """A method: from a model and its own options to the solution."""
 
+Prune = Literal["winning", "fewest"]
+PRUNE: tuple[Prune, ...] = ("winning", "fewest")
 Unreachable = Literal["allow", "error"]
 UNREACHABLE: tuple[Unreachable, ...] = ("allow", "error")
 PACKAGES: Mapping[type, str] = {MDP: "rlsuite.planning.mdp", POMDP: "rlsuite.planning.pomdp"}
@@ -102,6 +105,7 @@ def solve(
     horizon: int | None = ...,
     deadline: float | None = ...,
     progress: bool | None = ...,
+    prune: Prune = ...,
     unreachable: Unreachable = ...,
     **options: object,
 ) -> BeliefPlan: ...
@@ -117,6 +121,7 @@ def solve(
     horizon: int | None = ...,
     deadline: float | None = ...,
     progress: bool | None = ...,
+    prune: Prune = ...,
     unreachable: Unreachable = ...,
     **options: object,
 ) -> Solution | BeliefPlan: ...
@@ -132,6 +137,7 @@ def solve(
     horizon: int | None = None,
     deadline: float | None = None,
     progress: bool | None = None,
+    prune: Prune = "winning",
     unreachable: Unreachable = "allow",
     **options: object,
 ) -> Solution | BeliefPlan:
@@ -166,6 +172,9 @@ def solve(
         than that by some seconds, and the first run in a process by some tenths of a second.
     progress : bool, optional
         Whether to show a progress bar on stderr.
+    prune : {"winning", "fewest"}
+        For a POMDP, which alpha vectors are returned: those that are the best in some belief; or as few as keep the
+        bounds at the start together, which makes a finite-state controller of the plan, with a value of its own.
     unreachable : {"allow", "error"}
         What to do about states that can occur in no episode. By default they are solved like all others: Gymnasium's
         Taxi and CliffWalking have some. In a model of your own they may be a mistake; "error" then names them before
@@ -234,9 +243,24 @@ def solve(
     one_of("unreachable", unreachable, UNREACHABLE)
     if unreachable == "error":
         check_reachable(model if isinstance(model, MDP) else model.mdp)
+    one_of("prune", prune, PRUNE)
+    if prune == "fewest" and isinstance(model, MDP):
+        raise ParameterError("prune='fewest' leaves out alpha vectors, and an MDP has none: leave it out")
     if gamma is not None:
         model = model.replace(gamma=gamma)
-    return function(model, **given)
+    solution = function(model, **given)
+    return _of_few_vectors(solution, given) if prune == "fewest" else solution
+
+
+def _of_few_vectors(plan: Solution | BeliefPlan, given: Mapping[str, object]) -> BeliefPlan:
+    from rlsuite.planning.pomdp.plan_pruning import fewest
+
+    if not isinstance(plan, AlphaVectorSolution):
+        method = plan.method
+        raise ParameterError(f"prune='fewest' leaves out alpha vectors, and a plan of {method} has none: leave it out")
+    watch = Watch(plan.method, tol=given.get("gap", given["tol"]), rtol=given.get("rtol"))
+    watch.between(plan.lower_bound, plan.upper_bound)
+    return fewest(plan, watch.tol)
 
 
 def _declared(given: object, gamma: float | None) -> MDP | POMDP:

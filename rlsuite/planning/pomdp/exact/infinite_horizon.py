@@ -33,7 +33,7 @@ from rlsuite.planning.operators import EPS
 from rlsuite.planning.pomdp.bounds.linear_bounds import endless_bounds
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
 from rlsuite.planning.pomdp.exact.backprojection import Projection
-from rlsuite.planning.pomdp.exact.pruning import different, max_regret, that_matter
+from rlsuite.planning.pomdp.exact.pruning import different, max_regret, that_matter, winning
 from rlsuite.planning.pomdp.exact.value_iteration_stages import CrossSum, Stage, next_stage, no_plan
 from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BoundsTrace, VectorSet, first_of_best, values_at
 from rlsuite.planning.watch import Watch
@@ -159,6 +159,7 @@ def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVecto
                 watch.give_up("rounding errors keep the bounds apart")
                 break
     records.append((watch.iterations, watch.seconds, found.lower, found.upper))
+    plans = _winners(found.plans, pomdp.start, watch)
     return AlphaVectorSolution(
         lower_bound=found.lower,
         upper_bound=found.upper,
@@ -167,12 +168,22 @@ def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVecto
         iterations=watch.iterations,
         seconds=watch.seconds,
         method=watch.method,
-        alpha_vectors=found.plans.alpha_vectors,
-        actions=found.plans.actions,
+        alpha_vectors=plans.alpha_vectors,
+        actions=plans.actions,
         pomdp=pomdp,
         trace=BoundsTrace.of(records),
-        successors=found.plans.successors,
+        successors=plans.successors,
     )
+
+
+def _winners(plans: VectorSet, start: FloatArray, watch: Watch) -> VectorSet:
+    """Return the plans that are the best somewhere, and those with which they go on."""
+    kept = winning(plans.alpha_vectors, start, watch)
+    while (more := np.union1d(kept, plans.successors[kept][plans.successors[kept] >= 0])).size > kept.size:
+        kept = more
+    position: IndexArray = np.full(len(plans.actions) + 1, -1, dtype=np.int64)  # the last is that of no successor
+    position[kept] = np.arange(kept.size)
+    return VectorSet(plans.alpha_vectors[kept], plans.actions[kept], position[plans.successors[kept]])
 
 
 def _beginning(pomdp: POMDP, everywhere: bool, watch: Watch) -> _Found:

@@ -14,6 +14,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from rlsuite.core.clock import OutOfTime
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.operators import EPS, TINY
 from rlsuite.planning.pomdp.exact.backprojection import max_abs
@@ -28,7 +29,7 @@ from rlsuite.planning.pomdp.exact.pruning_kernels import (
     write_ranks,
 )
 from rlsuite.planning.pomdp.exact.simplex_kernels import Basis
-from rlsuite.planning.pomdp.solution import first_of_best
+from rlsuite.planning.pomdp.solution import best_at, first_of_best, values_at
 from rlsuite.planning.watch import Watch
 
 WORK = 2e7
@@ -217,6 +218,39 @@ def _sums_that_matter(
     chosen = origin[own]
     loss = loss * unit + first.merged + second.merged + scale * (n_states + 8) * EPS  # rounding of the sums
     return Kept(first.number[chosen // k], second.number[chosen % k], best_in[own], loss)
+
+
+MOST_PRODUCTS = 5e8
+"""Operations up to which linear programs look for the vectors that win, about,"""
+WINNERS = 100
+"""if about so many vectors per state win at most."""
+
+
+def winning(vectors: FloatArray, start: FloatArray, watch: Watch) -> IndexArray:
+    """Return the numbers of the vectors (n, S) that are the best in some belief, in ascending order: (m,) int64.
+
+    All of them if the linear programs take long. One that rises above the others by rounding alone is left out, but
+    the best at the start (S,) is always among them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rlsuite.planning.pomdp.exact.pruning import winning
+    >>> from rlsuite.planning.watch import Watch
+    >>> lines = np.array([[1.0, 0.0], [0.4, 0.4], [0.0, 1.0], [0.6, 0.6]])
+    >>> winning(lines, np.array([0.5, 0.5]), Watch("this example", tol=1.0)).tolist()
+    [0, 2, 3]
+    """
+    n, states = vectors.shape
+    everything: IndexArray = np.arange(n, dtype=np.int64)
+    if float(n) * states**2 * min(n, WINNERS * states) > MOST_PRODUCTS:
+        return everything
+    at_start = best_at(values_at(vectors, start[np.newaxis]), vectors, start[np.newaxis])
+    try:
+        found = that_matter(vectors, start[np.newaxis], 0.0, watch).left
+    except OutOfTime:
+        return everything
+    return np.union1d(found, at_start)
 
 
 def best_vectors(vectors: FloatArray, beliefs: FloatArray) -> IndexArray:

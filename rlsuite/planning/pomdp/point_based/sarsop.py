@@ -17,6 +17,7 @@ from rlsuite.planning.certificate import warn_not_converged
 from rlsuite.planning.limits import TimeLimits, takes_limits
 from rlsuite.planning.pomdp.bounds.initial_bounds import at_start, blind_plans, informed_values, seen_values
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel, tables
+from rlsuite.planning.pomdp.exact.pruning import winning
 from rlsuite.planning.pomdp.exact.value_iteration_stages import no_plan
 from rlsuite.planning.pomdp.point_based.search import Search, kept_vectors
 from rlsuite.planning.pomdp.solution import BoundsTrace, PointBasedSolution
@@ -253,6 +254,11 @@ class PointSearch:
             return LARGEST_ANSWER
         return min(LARGEST_ANSWER, int((0.05 + ANSWER_SHARE * self.watch.deadline) * BYTES_PER_SECOND))
 
+    def _answer_watch(self) -> Watch:
+        """Return the clock of what is done once the search has ended."""
+        deadline = self.watch.deadline
+        return Watch(self.watch.method, tol=1.0, deadline=None if deadline is None else 0.01 + ANSWER_SHARE * deadline)
+
     def _answer_seconds(self) -> float:
         """Return about how long it takes to return the answer."""
         size = 8 * self.pomdp.n_states * min(self.search.n_vectors, self.search.n_beliefs)
@@ -264,6 +270,7 @@ class PointSearch:
         self._records.append((self.search.trials, self.watch.seconds, lower, upper))
         self.watch.between(lower, upper)
         vectors, actions = kept_vectors(self.search, self.blind, self._answer_bytes())
+        kept = winning(vectors, self.pomdp.start, self._answer_watch())
         return PointBasedSolution(
             lower_bound=lower,
             upper_bound=upper,
@@ -272,8 +279,8 @@ class PointSearch:
             iterations=self.search.trials if iterations is None else iterations,
             seconds=self.watch.seconds,
             method=self.watch.method,
-            alpha_vectors=vectors,
-            actions=actions,
+            alpha_vectors=vectors if kept.size == len(vectors) else vectors[kept],
+            actions=actions[kept],
             pomdp=self.pomdp,
             trace=BoundsTrace.of(self._records),
         )

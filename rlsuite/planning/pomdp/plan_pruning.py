@@ -1,0 +1,203 @@
+"""Plans of as few vectors as keep the gap at the start.
+
+A plan is turned into a finite-state controller: some of its vectors become nodes, each with its action, and after an
+observation the node follows that is the best in the belief then. A controller that is evaluated exactly is a lower
+bound by itself, however its nodes were chosen (Hansen 1998, KLC98 section 4.4). So they are chosen by a greedy cover of
+the beliefs that the plan reaches, as few as the evaluation confirms.
+"""
+
+import heapq
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from rlsuite.errors import ParameterError
+from rlsuite.models import POMDP
+from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.planning.pomdp.exact.backprojection import Projection
+from rlsuite.planning.pomdp.exact.infinite_horizon import MOST_UNKNOWNS, controller_value
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution, UpperBoundSolution, best_at, values_at
+
+MOST_BELIEFS = 500
+"""Beliefs that a controller is chosen for."""
+
+LARGEST_LOSS, LOSSES = 16.0, 24
+"""What may be lost in a belief, in gaps, in the first controller that is tried; and how often that is halved."""
+
+MOST_REMOVED = 64
+"""Nodes up to which each is tried to be left out."""
+
+
+def fewest(plan: AlphaVectorSolution, gap: float) -> AlphaVectorSolution:
+    """Return a plan of few vectors, with a lower bound that is at most `gap` below the upper one.
+
+    Parameters
+    ----------
+    plan : AlphaVectorSolution
+        A plan without a horizon, of a model in which legal actions are the same wherever any is.
+    gap : float
+        Largest distance of the two bounds at the start; if those of the plan are further apart, as far as they are.
+
+    Returns
+    -------
+    AlphaVectorSolution
+        The vectors of a finite-state controller, and in ``successors`` how it goes on. `plan` itself if no smaller one
+        was found. In beliefs that are not reached from the start its value may be lower than before.
+
+    Raises
+    ------
+    ParameterError
+        If the plan has a horizon, its vectors are upper bounds, or legal actions differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rlsuite.models import POMDP
+    >>> from rlsuite.planning import solve
+    >>> stay, again = np.eye(2), np.full((2, 2), 0.5)
+    >>> tiger = POMDP.from_arrays(
+    ...     [stay, again, again], [[-1, -1], [-100, 10], [10, -100]], [[[0.85, 0.15], [0.15, 0.85]], again, again],
+    ...     order="ass", gamma=0.95, start=[0.5, 0.5], action_labels=["listen", "open left", "open right"],
+    ... )
+    >>> plan = solve(tiger, gap=3.0, prune="fewest")
+    >>> plan.n_vectors, plan.gap <= 3.0
+    (5, True)
+    """
+    pomdp = plan.pomdp
+    legal = pomdp.mdp.legal
+    if plan.horizon is not None or isinstance(plan, UpperBoundSolution):
+        kind = "a plan for a number of steps" if plan.horizon is not None else "upper bounds"
+        raise ParameterError(
+            f"prune='fewest' makes a controller without end, and {plan.method} has found {kind}: leave it out"
+        )
+    if not (legal.all(axis=1) | ~legal.any(axis=1)).all():
+        raise ParameterError(
+            "prune='fewest' needs actions that are legal in all states alike, and some are illegal here: leave it out"
+        )
+    wanted = plan.upper_bound - max(gap, plan.gap)
+    choices = _Choices(plan)
+    loss = LARGEST_LOSS * max(gap, plan.gap)
+    for _ in range(LOSSES):
+        chosen = choices.cover(loss)
+        if chosen.size >= plan.n_vectors or chosen.size * pomdp.n_states > MOST_UNKNOWNS:
+            return plan
+        found = choices.controller(chosen)
+        if found.at_start >= wanted:
+            break
+        loss /= 2.0
+    else:
+        return plan
+    if found.chosen.size <= MOST_REMOVED:
+        for vector in sorted(found.chosen.tolist(), key=choices.weight):
+            less = found.chosen[found.chosen != vector]
+            if 0 < less.size < found.chosen.size and (smaller := choices.controller(less)).at_start >= wanted:
+                found = smaller
+    return replace(
+        plan,
+        lower_bound=found.at_start,
+        converged=plan.upper_bound - found.at_start <= gap,
+        alpha_vectors=found.vectors,
+        actions=plan.actions[found.chosen],
+        successors=found.successors,
+    )
+
+
+class _Controller(NamedTuple):
+    """A finite-state controller: m nodes, the first of which begins."""
+
+    chosen: IndexArray
+    """(m,) int64, the vector of the plan that each node was"""
+    successors: IndexArray
+    """(m, Z) int64"""
+    vectors: FloatArray
+    """(m, S) float64, the value of each node"""
+    at_start: float
+    """the value at the start"""
+
+
+class _Choices:
+    """The beliefs that a plan reaches, and the controllers that can be made of its vectors for them."""
+
+    def __init__(self, plan: AlphaVectorSolution) -> None:
+        self.plan, self.pomdp = plan, plan.pomdp
+        self.projection = Projection(plan.pomdp)
+        self.beliefs, self.weights = _reached(plan)
+        self.values = values_at(plan.alpha_vectors, self.beliefs)
+        """(k, n)"""
+        best = best_at(self.values, plan.alpha_vectors, self.beliefs)
+        self._weight = np.bincount(best, self.weights, plan.n_vectors)
+
+    def weight(self, vector: int) -> float:
+        """Return how often a vector of the plan is the best, discounted."""
+        return float(self._weight[vector])
+
+    def cover(self, loss: float) -> IndexArray:
+        """Few vectors such that in each belief one of them is within `loss` of the best: (m,) int64."""
+        near = self.values >= self.values.max(axis=1, keepdims=True) - loss
+        chosen: list[int] = []
+        open_: IndexArray = np.arange(len(near), dtype=np.int64)
+        while open_.size:
+            chosen.append(int(np.argmax(near[open_].sum(axis=0))))
+            open_ = open_[~near[open_, chosen[-1]]]
+        return np.array(chosen, dtype=np.int64)
+
+    def controller(self, chosen: IndexArray) -> _Controller:
+        """The controller of some vectors, without nodes that are never met, and its value."""
+        pomdp, vectors = self.pomdp, self.plan.alpha_vectors[chosen]
+        actions = self.plan.actions[chosen]
+        best = best_at(self.values[:, chosen], vectors, self.beliefs)
+        successors: IndexArray = np.full((chosen.size, pomdp.n_observations), -1, dtype=np.int64)
+        begin = int(best[0])
+        met = [begin]
+        for node in met:  # the list grows during the loop
+            own = np.flatnonzero(best == node)
+            own = own if own.size else np.argmax(self.values[:, chosen[node]], keepdims=True)
+            belief = self.beliefs[own[np.argmax(self.weights[own])]]
+            for z, moves in self.projection.moves[int(actions[node])].items():
+                after = belief @ moves
+                after = after if after.any() else moves.sum(axis=0)  # impossible in this belief: any will do
+                follows = (np.asarray(after) / after.sum())[np.newaxis]
+                successors[node, z] = best_at(values_at(vectors, follows), vectors, follows)[0]
+                if successors[node, z] not in met:
+                    met.append(int(successors[node, z]))
+        position: IndexArray = np.full(chosen.size + 1, -1, dtype=np.int64)
+        position[met] = np.arange(len(met))
+        links = position[successors[met]]
+        own_vectors = controller_value(self.projection, actions[met], links)
+        return _Controller(
+            chosen[met], links, own_vectors, float(values_at(own_vectors, pomdp.start[np.newaxis]).max())
+        )
+
+
+def _reached(plan: AlphaVectorSolution) -> tuple[FloatArray, FloatArray]:
+    """The beliefs that the plan reaches from the start, the likeliest ones, and how likely each is, discounted."""
+    pomdp = plan.pomdp
+    waiting: list[tuple[float, int, FloatArray]] = [(-1.0, 0, pomdp.start)]
+    weights: dict[bytes, float] = {}
+    beliefs: list[FloatArray] = []
+    pushed = 0
+    while waiting and len(beliefs) < MOST_BELIEFS:
+        weight, _, belief = heapq.heappop(waiting)
+        key = belief.round(9).tobytes()
+        if key in weights:
+            weights[key] -= weight
+            continue
+        weights[key] = -weight
+        beliefs.append(belief)
+        action = plan.act(belief)
+        for follows, probability in _followers(pomdp, belief, action):
+            pushed += 1
+            heapq.heappush(waiting, (weight * probability * pomdp.gamma, pushed, follows))
+    return np.array(beliefs), np.array(list(weights.values()))
+
+
+def _followers(pomdp: POMDP, belief: FloatArray, action: int) -> list[tuple[FloatArray, float]]:
+    """The beliefs that may follow a belief and an action while the episode goes on, and their probabilities."""
+    found: list[tuple[FloatArray, float]] = []
+    for z in range(pomdp.n_observations):
+        joint = pomdp.joint(belief, action, z)
+        probability = float(joint.sum())
+        if probability > 0.0:
+            found.append((joint / probability, probability))
+    return found
