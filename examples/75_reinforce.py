@@ -11,8 +11,8 @@ import gymnasium
 import numpy as np
 
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
-from rlsuite import VectorObservation, plotting
-from rlsuite.approximation import Identity, Reinforce, ReinforceWithBaseline
+from rlsuite import Reinforce, ReinforceWithBaseline, VectorObservation, plotting
+from rlsuite.approximation import Identity
 
 corridor = gymnasium.make("rlsuite/ShortCorridor-v0")
 alike = VectorObservation(corridor, corridor.unwrapped.features)

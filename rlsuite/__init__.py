@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from rlsuite.agents import MonteCarloControl as MonteCarloControl
     from rlsuite.agents import MonteCarloExploringStarts as MonteCarloExploringStarts
     from rlsuite.agents import NaiveQLambda as NaiveQLambda
+    from rlsuite.agents import NaturalActorCritic as NaturalActorCritic
     from rlsuite.agents import NStepExpectedSarsa as NStepExpectedSarsa
     from rlsuite.agents import NStepQSigma as NStepQSigma
     from rlsuite.agents import NStepSarsa as NStepSarsa
@@ -79,6 +80,8 @@ if TYPE_CHECKING:
     from rlsuite.agents import Predictor as Predictor
     from rlsuite.agents import PrioritizedSweeping as PrioritizedSweeping
     from rlsuite.agents import QLearning as QLearning
+    from rlsuite.agents import Reinforce as Reinforce
+    from rlsuite.agents import ReinforceWithBaseline as ReinforceWithBaseline
     from rlsuite.agents import RLearning as RLearning
     from rlsuite.agents import RMax as RMax
     from rlsuite.agents import SampleAverage as SampleAverage

@@ -35,6 +35,7 @@ from rlsuite.agents.control.monte_carlo import MonteCarloControl as MonteCarloCo
 from rlsuite.agents.control.monte_carlo import MonteCarloExploringStarts as MonteCarloExploringStarts
 from rlsuite.agents.control.n_step import NStepExpectedSarsa as NStepExpectedSarsa
 from rlsuite.agents.control.n_step import NStepSarsa as NStepSarsa
+from rlsuite.agents.control.natural_actor_critic import NaturalActorCritic as NaturalActorCritic
 from rlsuite.agents.control.off_policy_monte_carlo import OffPolicyMonteCarlo as OffPolicyMonteCarlo
 from rlsuite.agents.control.q_lambda import NaiveQLambda as NaiveQLambda
 from rlsuite.agents.control.q_lambda import PengQLambda as PengQLambda
@@ -42,6 +43,8 @@ from rlsuite.agents.control.q_lambda import WatkinsQLambda as WatkinsQLambda
 from rlsuite.agents.control.q_learning import DeterministicQLearning as DeterministicQLearning
 from rlsuite.agents.control.q_learning import QLearning as QLearning
 from rlsuite.agents.control.q_sigma import NStepQSigma as NStepQSigma
+from rlsuite.agents.control.reinforce import Reinforce as Reinforce
+from rlsuite.agents.control.reinforce import ReinforceWithBaseline as ReinforceWithBaseline
 from rlsuite.agents.control.sarsa import Sarsa as Sarsa
 from rlsuite.agents.control.sarsa_lambda import SarsaLambda as SarsaLambda
 from rlsuite.agents.control.speedy_q_learning import SpeedyQLearning as SpeedyQLearning

@@ -13,6 +13,7 @@ a rule asks                     a table                 features
 `visit`                         e(s, a) becomes e + 1   e becomes e + x(s), say
 `value_in`, `update_in`, ...    the same in another array, as that of a critic
 `update_and_decay`              Q += amount e           w += amount e
+`update_all`                    Q += amount v           w += amount v
 `end_step`                      counts visits, steps    counts steps, moves on to the next row
 =============================== ======================= ====================================
 
@@ -63,6 +64,7 @@ class Operations(NamedTuple):
     update: Compiled[..., None]
     visit: Compiled[..., None]
     update_and_decay: Compiled[..., None]
+    update_all: Compiled[..., None]
     renew: Compiled[..., None]
     value_in: Compiled[..., float]
     update_in: Compiled[..., None]
@@ -72,6 +74,7 @@ class Operations(NamedTuple):
     update_stored: Compiled[..., None]
     learn_stored: Compiled[..., None]
     record: Compiled[..., None]
+    locate_recorded: Compiled[..., int]
     learn_recorded: Compiled[..., None]
     follow: Compiled[..., int]
     ratio: Compiled[..., float]
@@ -121,18 +124,31 @@ def _add_to_eligible_entries(memory: "Memory", traces: Traces, amount: float, de
 
 
 @compiled(in_place=True)
+def add_scaled(table: NDArray[np.float64], values: NDArray[np.float64], amount: float) -> None:
+    """Let table <- table + amount * values, both of one shape."""
+    for row in range(table.shape[0]):
+        for column in range(table.shape[1]):
+            table[row, column] += amount * values[row, column]
+
+
+@compiled(in_place=True)
+def _add_to_all_entries(memory: "Memory", values: NDArray[np.float64], amount: float) -> None:
+    add_scaled(memory.q, values, amount)
+
+
+@compiled(in_place=True)
 def _is_new(memory: "Memory", row: int) -> None:
     """The entries of a table are always what was learned last."""
 
 
 @compiled(in_place=True)
-def _entry_in(memory: "Memory", values: NDArray[np.float64], row: int) -> float:
-    return values[row, STATE]
+def _entry_in(memory: "Memory", values: NDArray[np.float64], row: int, column: int) -> float:
+    return values[row, column]
 
 
 @compiled(in_place=True)
-def _add_to_entry_in(memory: "Memory", values: NDArray[np.float64], row: int, amount: float) -> None:
-    values[row, STATE] += amount
+def _add_to_entry_in(memory: "Memory", values: NDArray[np.float64], row: int, column: int, amount: float) -> None:
+    values[row, column] += amount
 
 
 @compiled(in_place=True)
@@ -143,6 +159,11 @@ def _visit_entry_in(memory: "Memory", traces: Traces, row: int, column: int, n_c
 @compiled(in_place=True)
 def _store_id(memory: "Memory", row: int, entry: int) -> None:
     memory.scratch.buffer.state[entry] = row
+
+
+@compiled(in_place=True)
+def _recorded_id(memory: "Memory", time: int) -> int:
+    return memory.scratch.buffer.state[time]
 
 
 @compiled(in_place=True)
@@ -201,6 +222,7 @@ TABLE = Operations(
     update=_add_to_entry,
     visit=_visit_entry,
     update_and_decay=_add_to_eligible_entries,
+    update_all=_add_to_all_entries,
     renew=_is_new,
     value_in=_entry_in,
     update_in=_add_to_entry_in,
@@ -210,6 +232,7 @@ TABLE = Operations(
     update_stored=_add_to_stored_entry,
     learn_stored=_learn_stored_id,
     record=_store_id,
+    locate_recorded=_recorded_id,
     learn_recorded=_learn_stored_id,
     follow=_follow,
     ratio=_one,
@@ -323,15 +346,21 @@ def renew(memory: Memory, row: int, action: int) -> None:
 
 
 @compiled(in_place=True)
-def value_in(memory: Memory, values: NDArray[np.float64], row: int) -> float:
-    """V(s) by another array (n, 1), which has a row for each row of a table, or for each feature."""
-    return memory.operations.value_in(memory, values, row)
+def update_all(memory: Memory, values: NDArray[np.float64], amount: float) -> None:
+    """Let Q <- Q + amount * values, an array as large as what is learned; of features w <- w + amount * values."""
+    memory.operations.update_all(memory, values, amount)
 
 
 @compiled(in_place=True)
-def update_in(memory: Memory, values: NDArray[np.float64], row: int, amount: float) -> None:
-    """Let V(s) <- V(s) + amount in such an array; of features w <- w + amount x(s)."""
-    memory.operations.update_in(memory, values, row, amount)
+def value_in(memory: Memory, values: NDArray[np.float64], row: int, column: int) -> float:
+    """The value by a column of another array, which has a row for each row of a table, or for each feature."""
+    return memory.operations.value_in(memory, values, row, column)
+
+
+@compiled(in_place=True)
+def update_in(memory: Memory, values: NDArray[np.float64], row: int, column: int, amount: float) -> None:
+    """Let V(s) <- V(s) + amount in such a column; of features w <- w + amount x(s)."""
+    memory.operations.update_in(memory, values, row, column, amount)
 
 
 @compiled(in_place=True)
@@ -368,6 +397,12 @@ def learn_stored(memory: Memory, entry: int, target: float) -> None:
 def record(memory: Memory, state: Observation, time: int) -> None:
     """Keep what was observed as time t of ``memory.scratch.buffer``, for a rule that learns from whole episodes."""
     memory.operations.record(memory, state, time)
+
+
+@compiled(in_place=True)
+def locate_recorded(memory: Memory, time: int) -> int:
+    """The row of the observation of time t, with the values of its actions in ``memory.q[row]``; after an episode."""
+    return memory.operations.locate_recorded(memory, time)
 
 
 @compiled(in_place=True)

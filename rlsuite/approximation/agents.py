@@ -1,5 +1,7 @@
 """All agents with features: importing this module defines them."""
 
+from rlsuite.agents.control.natural_actor_critic import NaturalActorCritic
+from rlsuite.agents.control.reinforce import Reinforce, ReinforceWithBaseline
 from rlsuite.approximation.linear.book_names import (
     GradientMonteCarlo,
     SemiGradientExpectedSarsa,
@@ -19,8 +21,6 @@ from rlsuite.approximation.linear.gradient_td import GTD2, TDC
 from rlsuite.approximation.linear.linear_agent import LinearAgent, LinearPredictor
 from rlsuite.approximation.linear.monte_carlo_control import GradientMonteCarloControl
 from rlsuite.approximation.policies.linear_actor_critic import LinearActorCritic
-from rlsuite.approximation.policies.natural_actor_critic import NaturalActorCritic
-from rlsuite.approximation.policies.reinforce import Reinforce, ReinforceWithBaseline
 
 __all__ = [
     "GTD2",

@@ -9,6 +9,9 @@ FAMILIES = {
     "agents/bandits/test_linear": "agents/bandits: lin_ucb linear_thompson",
     "agents/control/test_actor_critic": "agents/control: actor_critic_lambda softmax_agent",
     "agents/control/test_n_step": "agents/control: n_step_buffer",
+    "agents/control/test_reinforce": (
+        "agents/control: natural_actor_critic; approximation/policies: linear_actor_critic"
+    ),
     "agents/control/test_tree_backup": "agents/control: target_policies",
     "agents/prediction/test_learning": "agents/prediction: policies",
     "agents/prediction/test_predictors": "agents: predictor state_value_agent episode_buffer",
@@ -26,9 +29,6 @@ FAMILIES = {
         "approximation/linear: book_names emphatic_td gradient_td monte_carlo_control"
     ),
     "approximation/policies/test_policy_search": "approximation/policies: candidates",
-    "approximation/policies/test_softmax_policy": (
-        "approximation/policies: linear_actor_critic natural_actor_critic reinforce"
-    ),
     "cli/test_face": "cli: load outcome output",
     "cli/test_filtering": "cli: beliefs filter_table",
     "cli/test_solving": "cli: figures",

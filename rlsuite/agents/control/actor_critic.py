@@ -16,6 +16,7 @@ from rlsuite.agents.control.softmax_agent import CriticAgent, critic_step_size, 
 from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.memory import (
     NOWHERE,
+    STATE,
     Memory,
     Observation,
     end_step,
@@ -52,12 +53,12 @@ def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     discount, pi, target = memory.scratch.discount, memory.scratch.pi, t.reward
     if not t.terminated:
         next_s = locate_next(memory, t.next_state)
-        target = t.reward + memory.gamma * value_in(memory, critic, next_s)
-    error = target - value_in(memory, critic, s)
+        target = t.reward + memory.gamma * value_in(memory, critic, next_s, STATE)
+    error = target - value_in(memory, critic, s, STATE)
     amount = step_size(memory, s, t.action) * error
     for other in range(pi.size):
         update(memory, s, other, amount * (discount[0] * ((other == t.action) - pi[other])))
-    update_in(memory, critic, s, critic_step_size(memory, s) * error)
+    update_in(memory, critic, s, STATE, critic_step_size(memory, s) * error)
     discount[0] *= memory.gamma
     end_step(memory, s, t.action, t.terminated or t.truncated)
     return NO_ACTION if t.terminated or t.truncated else draw(memory, next_s, rng)

@@ -75,8 +75,8 @@ def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     target = t.reward
     if not t.terminated:
         next_s = locate_next(memory, t.next_state)
-        target = t.reward + memory.gamma * value_in(memory, critic, next_s)
-    error = target - value_in(memory, critic, s)
+        target = t.reward + memory.gamma * value_in(memory, critic, next_s, STATE)
+    error = target - value_in(memory, critic, s, STATE)
     visit_both(memory, s, t.action, present.discount[0])
     amount = step_size(memory, s, t.action) * error
     update_and_decay(memory, present.actor, amount, memory.gamma * present.actor_lambda)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rlsuite.agents.exploration import ExplorationRule
 from rlsuite.agents.exploration.choosing import Select, Spread
-from rlsuite.agents.memory import STATE, ActiveFeatures, Memory, Observation, Operations
+from rlsuite.agents.memory import STATE, ActiveFeatures, Memory, Observation, Operations, add_scaled
 from rlsuite.agents.prediction.policies import follow_policy, ratio_of_policies
 from rlsuite.agents.schedules import EPISODES, STEPS, rate_now
 from rlsuite.agents.traces import Traces, TraceUpdate, add_to_trace, set_trace, update_eligible
@@ -226,19 +226,30 @@ def _update_eligible_and_mark(memory: Memory, traces: Traces, amount: float, dec
 
 
 @compiled(in_place=True)
-def _value_in(memory: Memory, weights: NDArray[np.float64], row: int) -> float:
+def _update_all_weights(memory: Memory, values: NDArray[np.float64], amount: float) -> None:
+    add_scaled(memory.weights, values, amount)
+
+
+@compiled(in_place=True)
+def _update_all_and_mark(memory: Memory, values: NDArray[np.float64], amount: float) -> None:
+    _update_all_weights(memory, values, amount)
+    mark_stale(memory, ALL)
+
+
+@compiled(in_place=True)
+def _value_in(memory: Memory, weights: NDArray[np.float64], row: int, column: int) -> float:
     active = memory.active
     value = 0.0
     for k in range(active.n_active[row]):
-        value += weights[active.indices[row, k], STATE] * active.values[row, k]
+        value += weights[active.indices[row, k], column] * active.values[row, k]
     return value
 
 
 @compiled(in_place=True)
-def _improve_in(memory: Memory, weights: NDArray[np.float64], row: int, amount: float) -> None:
+def _improve_in(memory: Memory, weights: NDArray[np.float64], row: int, column: int, amount: float) -> None:
     active = memory.active
     for k in range(active.n_active[row]):
-        weights[active.indices[row, k], STATE] += amount * active.values[row, k]
+        weights[active.indices[row, k], column] += amount * active.values[row, k]
 
 
 @compiled(in_place=True)
@@ -299,6 +310,12 @@ def _update_eligible_and_refresh(memory: Memory, traces: Traces, amount: float, 
 
 
 @compiled(in_place=True)
+def _update_all_and_refresh(memory: Memory, values: NDArray[np.float64], amount: float) -> None:
+    _update_all_and_mark(memory, values, amount)
+    _refresh_both(memory)
+
+
+@compiled(in_place=True)
 def _improve_stored_and_refresh(memory: Memory, entry: int, action: int, amount: float) -> None:
     _improve_stored_and_mark(memory, entry, action, amount)
     _refresh_both(memory)
@@ -313,13 +330,25 @@ def record_vector(memory: Memory, observation: NDArray[np.float64], time: int) -
 
 
 @compiled(in_place=True)
-def learn_vector(memory: Memory, time: int, action: int, target: float) -> None:
-    """Let w <- w + alpha [G_t - w . x_t] x_t, with the weights of an action.
-
-    The features are listed in the present row, which is not needed any more when an episode is over.
-    """
+def _recorded_row(memory: Memory, time: int) -> int:
+    """The present row, which is not needed any more when an episode is over."""
     row = memory.active.now[0]
     compute_features(memory, memory.scratch.buffer.observation[time], row)
+    return row
+
+
+@compiled(in_place=True)
+def _recorded_row_with_q(memory: Memory, time: int) -> int:
+    row = _recorded_row(memory, time)
+    evaluate(memory, row)
+    memory.stale[row] = FRESH
+    return row
+
+
+@compiled(in_place=True)
+def learn_vector(memory: Memory, time: int, action: int, target: float) -> None:
+    """Let w <- w + alpha [G_t - w . x_t] x_t, with the weights of an action."""
+    row = _recorded_row(memory, time)
     improve(memory, row, action, linear_step_size(memory) * (target - value_of(memory, row, action)))
 
 
@@ -347,6 +376,7 @@ FEATURES_ON_DEMAND = Operations(
     update=improve,
     visit=visit_features,
     update_and_decay=_update_eligible_weights,
+    update_all=_update_all_weights,
     renew=evaluate,
     value_in=_value_in,
     update_in=_improve_in,
@@ -356,6 +386,7 @@ FEATURES_ON_DEMAND = Operations(
     update_stored=_improve_stored,
     learn_stored=_learn_stored_features,
     record=record_vector,
+    locate_recorded=_recorded_row,
     learn_recorded=_learn_recorded_vector,
     follow=follow_policy,
     ratio=ratio_of_policies,
@@ -368,14 +399,17 @@ FEATURES = FEATURES_ON_DEMAND._replace(
     locate_next=_next_row_with_q,
     update=_improve_and_mark,
     update_and_decay=_update_eligible_and_mark,
+    update_all=_update_all_and_mark,
     renew=refresh,
     update_stored=_improve_stored_and_mark,
+    locate_recorded=_recorded_row_with_q,
 )
 """The same where actions are chosen by the values: ``q`` holds those of both rows, and `renew` brings it up to date."""
 
 CURRENT_FEATURES = FEATURES._replace(
     update=_improve_and_refresh,
     update_and_decay=_update_eligible_and_refresh,
+    update_all=_update_all_and_refresh,
     update_stored=_improve_stored_and_refresh,
 )
 """The same where ``q`` is up to date after each update."""

@@ -1,13 +1,15 @@
 """Actor-critic with traces under the name that says that it has features; without `features` these are defaults."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rlsuite.agents.control.actor_critic_lambda import ActorCriticLambda
-from rlsuite.approximation.policies.softmax_policy import LinearCriticAgent
+from rlsuite.agents.exploration import Exploration, Softmax
+from rlsuite.agents.schedules import Schedule
+from rlsuite.approximation.linear.linear_agent import LinearAgent
 
 
 @dataclass(eq=False, kw_only=True)
-class LinearActorCritic(LinearCriticAgent, ActorCriticLambda):
+class LinearActorCritic(LinearAgent, ActorCriticLambda):
     """Actor-critic with eligibility traces (S&B2 section 13.5, the second box), linear in features.
 
     It is `ActorCriticLambda`, for which features are an option. With both lambdas 1, and values that change little
@@ -58,3 +60,8 @@ class LinearActorCritic(LinearCriticAgent, ActorCriticLambda):
     >>> bool(agent.episodes_["return"][-100:].mean() > -20)
     True
     """
+
+    actor_rate: float | Schedule = 0.01
+
+    exploration: Exploration = field(init=False, repr=False, default_factory=Softmax)
+    learning_rate: float | Schedule = field(init=False, repr=False, default=0.0)

@@ -16,12 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.agents.control.actor_critic_lambda import begin_traced, visit_both
-from rlsuite.agents.control.softmax_agent import critic_step_size, draw
+from rlsuite.agents.control.softmax_agent import CriticAgent, critic_step_size, draw
 from rlsuite.agents.exploration import NO_ACTION
-from rlsuite.agents.memory import NOWHERE, ActiveFeatures, Memory, end_step, locate, locate_next, step_size, value_in
-from rlsuite.agents.schedules import Rate, as_schedule
+from rlsuite.agents.memory import (
+    NOWHERE,
+    STATE,
+    Memory,
+    end_step,
+    locate,
+    locate_next,
+    step_size,
+    update_all,
+    update_in,
+    value_in,
+)
+from rlsuite.agents.schedules import Rate, Schedule, as_schedule
 from rlsuite.agents.traces import Traces, new_traces, update_eligible
-from rlsuite.approximation.policies.softmax_policy import LinearCriticAgent, climb
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Begin, Step, Transition
@@ -30,32 +40,28 @@ from rlsuite.training.kernels import Begin, Step, Transition
 class NaturalCritic(NamedTuple):
     """Values, and the advantages that are linear in the scores: the memory's ``learned``."""
 
-    value: NDArray[np.float64]  # (n_features, 1), the weights of the values
+    value: NDArray[np.float64]  # (n_states, 1), or the weights of features (n_features, 1)
     critic_rate: Rate
-    advantage_weights: NDArray[np.float64]  # (n_features, n_actions), u
+    advantage_weights: NDArray[np.float64]  # (n_states, n_actions) or (n_features, n_actions), u
 
 
 class PresentTraces(NamedTuple):
     """What the rule keeps of the present episode."""
 
     pi: NDArray[np.float64]  # (n_actions,), probabilities of the present observation
-    actor: Traces  # of the n_features * n_actions weights of the advantages
-    critic: Traces  # of the n_features weights of the values
+    actor: Traces  # of the weights of the advantages
+    critic: Traces  # of the values, or of their weights
     lambda_: float
 
 
 @compiled(in_place=True)
-def score_product(
-    weights: NDArray[np.float64], active: ActiveFeatures, row: int, action: int, pi: NDArray[np.float64]
-) -> float:
-    """Return u . psi(s, a) of the observation in a row."""
-    total = 0.0
-    for k in range(active.n_active[row]):
-        index, mean = active.indices[row, k], 0.0
-        for other in range(pi.size):
-            mean += pi[other] * weights[index, other]
-        total += (weights[index, action] - mean) * active.values[row, k]
-    return total
+def score_product(memory: Memory, weights: NDArray[np.float64], row: int, action: int) -> float:
+    """Return u . psi(s, a) of the observation in a row: u . x of the action, less its mean by pi."""
+    pi = memory.scratch.pi
+    product = value_in(memory, weights, row, action)
+    for other in range(pi.size):
+        product -= pi[other] * value_in(memory, weights, row, other)
+    return product
 
 
 @compiled(in_place=True)
@@ -69,54 +75,60 @@ def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     target = t.reward
     if not t.terminated:
         next_s = locate_next(memory, t.next_state)
-        target = t.reward + memory.gamma * value_in(memory, learned.value, next_s)
-    error = target - value_in(memory, learned.value, s)
+        target = t.reward + memory.gamma * value_in(memory, learned.value, next_s, STATE)
+    error = target - value_in(memory, learned.value, s, STATE)
     visit_both(memory, s, t.action, 1.0)
     alpha, decay = critic_step_size(memory, s), memory.gamma * present.lambda_
-    surplus = alpha * score_product(learned.advantage_weights, memory.active, s, t.action, present.pi)
-    climb(learned.advantage_weights, memory.active, s, t.action, present.pi, -surplus)
+    surplus = alpha * score_product(memory, learned.advantage_weights, s, t.action)
+    for other in range(present.pi.size):
+        score = (other == t.action) - present.pi[other]
+        update_in(memory, learned.advantage_weights, s, other, -surplus * score)
     update_eligible(present.actor, learned.advantage_weights, alpha * error, decay)
     update_eligible(present.critic, learned.value, alpha * error, decay)
-    actor_rate = step_size(memory, s, t.action)
-    for index in range(memory.weights.shape[0]):
-        for other in range(memory.weights.shape[1]):
-            memory.weights[index, other] += actor_rate * learned.advantage_weights[index, other]
+    update_all(memory, learned.advantage_weights, step_size(memory, s, t.action))
     end_step(memory, s, t.action, t.terminated or t.truncated)
     return NO_ACTION if t.terminated or t.truncated else draw(memory, next_s, rng)
 
 
 @dataclass(eq=False, kw_only=True)
-class NaturalActorCritic(LinearCriticAgent):
+class NaturalActorCritic(CriticAgent):
     """Incremental natural actor-critic with advantage parameters (Bhatnagar, Sutton, Ghavamzadeh & Lee 2009, alg. 3).
 
-    With traces, as Degris, Pilarski & Sutton (2012) have it, and discounted. Each step changes all weights, so its cost
-    grows with the number of features, not of active ones. Unlike `LinearActorCritic` it weighs late steps of an episode
-    like early ones.
+    With traces, as Degris, Pilarski & Sutton (2012) have it, and discounted. Each step changes all preferences, so its
+    cost grows with the number of states, or of features, not of active ones. Unlike `ActorCriticLambda` it weighs late
+    steps of an episode like early ones.
 
     Parameters
     ----------
-    features : FeatureMap or transformer, optional
-        What preferences and values are linear in; see `LinearAgent`.
     gamma : float
         Discount per step, in [0, 1].
     actor_rate : float or Schedule
         Step size of the preferences, at least 0, much smaller than that of the critic: the advantages have to keep up
-        with the policy. A schedule counts steps or episodes.
+        with the policy.
     critic_rate : float or Schedule
         Step size of values and advantages, in [0, 1].
     lambda_ : float
         How slowly both traces fade beside the discount, in [0, 1].
-    initial_weight : float
-        What every weight of the preferences is at first.
+    initial_value : float
+        Value of every state before it is visited; with features, what every weight of the values is.
+    features : FeatureMap or transformer, optional
+        What preferences and values are linear in; see `rlsuite.ActionValueAgent`. By default a table.
+    values : Table or Linear, optional
+        The same in full; its `initial` is what the preferences, or their weights, are at first.
 
     Attributes
     ----------
-    weights_ : ndarray of float64, shape (n_features, n_actions)
-        Learned weights of the preferences; only their differences between actions count.
-    value_weights_ : ndarray of float64, shape (n_features,)
-        Learned weights of the values.
-    advantage_weights_ : ndarray of float64, shape (n_features, n_actions)
+    preference_ : ndarray of float64, shape (n_states, n_actions)
+        Learned preferences; only their differences within a state count. With features, of the ids of a Discrete
+        space, as `value_`.
+    value_ : ndarray of float64, shape (n_states,)
+        Learned state values.
+    advantage_weights_ : ndarray of float64, shape (n_states, n_actions) or (n_features, n_actions)
         Learned weights of the advantages: the natural gradient.
+    visits_ : ndarray of int64, shape (n_states, n_actions)
+        How often each pair was taken; only of a table.
+    weights_, value_weights_ : ndarray of float64, shapes (n_features, n_actions) and (n_features,)
+        Learned weights of preferences and values; only with features.
 
     Raises
     ------
@@ -128,12 +140,12 @@ class NaturalActorCritic(LinearCriticAgent):
     The short corridor (S&B2 Example 13.1), whose three states look alike: only with ``lambda_=1`` no error of the
     values matters.
 
-    >>> import gymnasium, rlsuite_envs
-    >>> from rlsuite.features.identity import Identity
-    >>> from rlsuite.environments.wrappers import VectorObservation
+    >>> import gymnasium, rlsuite as rl, rlsuite_envs
+    >>> from rlsuite.approximation import Identity
     >>> corridor = gymnasium.make("rlsuite/ShortCorridor-v0")
-    >>> alike = VectorObservation(corridor, corridor.unwrapped.features)
-    >>> agent = NaturalActorCritic(features=Identity(), gamma=1.0, actor_rate=2**-11, critic_rate=2**-7, lambda_=1.0)
+    >>> alike = rl.VectorObservation(corridor, corridor.unwrapped.features)
+    >>> rates = {"actor_rate": 2**-11, "critic_rate": 2**-7}
+    >>> agent = rl.NaturalActorCritic(features=Identity(), gamma=1.0, lambda_=1.0, **rates)
     >>> agent = agent.learn(alike, episodes=5_000, seed=7)
     >>> bool(-13 < agent.episodes_["return"][-2_000:].mean() < -11)
     True
@@ -143,18 +155,20 @@ class NaturalActorCritic(LinearCriticAgent):
     step: ClassVar[Step] = _step
     renews: ClassVar[bool] = True
 
+    actor_rate: float | Schedule = 0.01
     lambda_: float = 0.9
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.lambda_ = fraction("lambda_", self.lambda_)
 
-    def tables(self, n_features: int, n_actions: int) -> NaturalCritic:
+    def tables(self, n_states: int, n_actions: int) -> NaturalCritic:
         """Make the memory's ``learned``."""
         rate = as_schedule("critic_rate", self.critic_rate, 0.0, 1.0).rate
-        return NaturalCritic(np.zeros((n_features, 1)), rate, np.zeros((n_features, n_actions)))
+        value = np.full((n_states, 1), self.initial_value)
+        return NaturalCritic(value, rate, np.zeros((n_states, n_actions)))
 
-    def scratch(self, n_features: int, n_actions: int) -> PresentTraces:
+    def scratch(self, n_states: int, n_actions: int) -> PresentTraces:
         """Make the traces of advantages and values, none of them eligible."""
-        actor, critic = new_traces(n_features * n_actions), new_traces(n_features)
+        actor, critic = new_traces(n_states * n_actions), new_traces(n_states)
         return PresentTraces(np.zeros(n_actions), actor, critic, self.lambda_)

@@ -1,4 +1,4 @@
-"""REINFORCE, actor-critic and natural actor-critic with linear features."""
+"""REINFORCE, actor-critic and natural actor-critic, with linear features and in a table."""
 
 import dataclasses
 
@@ -9,12 +9,12 @@ import pytest
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite import errors
+from rlsuite.agents import NaturalActorCritic, Reinforce, ReinforceWithBaseline
 from rlsuite.agents.control.softmax_agent import draw_from, softmax, softmax_into
-from rlsuite.approximation.policies.linear_actor_critic import LinearActorCritic
-from rlsuite.approximation.policies.natural_actor_critic import NaturalActorCritic
-from rlsuite.approximation.policies.reinforce import Reinforce, ReinforceWithBaseline
+from rlsuite.agents.values import Table
+from rlsuite.approximation import LinearActorCritic
 from rlsuite.environments.wrappers import VectorObservation
-from rlsuite.features.identity import Identity
+from rlsuite.features import Identity, OneHot
 from rlsuite.training.legality import listed_actions
 
 pytestmark = pytest.mark.arithmetic
@@ -162,6 +162,39 @@ def test_one_hot_is_the_table():
     np.testing.assert_allclose(linear.policy(np.eye(16)), table.policy(), rtol=1e-15)
 
 
+@pytest.mark.cases("NaturalActorCritic")
+@pytest.mark.parametrize("kind", [Reinforce, ReinforceWithBaseline, NaturalActorCritic])
+def test_one_hot_features_are_the_table(kind):
+    """To the last bit, in the interpreted loop; all episodes are cut off."""
+    cliff = gymnasium.make("CliffWalking-v1", max_episode_steps=20)
+    run = {"steps": 600, "seed": 3, "loop": "stepwise"}
+    table = kind(gamma=0.9, actor_rate=0.001).learn(cliff, **run)
+    linear = kind(gamma=0.9, actor_rate=0.001, features=OneHot()).learn(cliff, **run)
+    assert np.abs(table.preference_).max() > 0.001
+    assert linear.weights_.tobytes() == table.preference_.tobytes()
+    assert linear.preference_.tobytes() == table.preference_.tobytes()
+    assert table.visits_.sum() == 600
+    if kind is not Reinforce:
+        assert linear.value_weights_.tobytes() == table.value_.tobytes()
+    with pytest.raises(AttributeError, match="it learns a table"):
+        table.weights_  # noqa: B018
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [Reinforce, ReinforceWithBaseline, NaturalActorCritic])
+def test_a_table_is_the_same_in_both_loops_and_counts_visits(kind):
+    """The step sizes of a schedule per visits are those of each pair, not of the last one of the episode."""
+    runs = [
+        kind(values=Table(0.5), gamma=0.9, actor_rate=rl.Inverse(0.5, per="visits")).learn(
+            "rlsuite/GridGoal-v0", episodes=300, seed=3, loop=loop
+        )
+        for loop in ("stepwise", "compiled")
+    ]
+    assert runs[0].preference_.tobytes() == runs[1].preference_.tobytes()
+    assert (runs[0].preference_[runs[0].visits_.sum(axis=1) == 0] == 0.5).all()
+    assert runs[0].episodes_["return"][-100:].mean() > 0
+
+
 # --------------------------------------------------------------------------------- the short corridor (S&B2 Ex. 13.1)
 
 
@@ -289,7 +322,11 @@ def test_evaluations_follow_the_random_policy():
     ("kind", "parameters", "message"),
     [
         (Reinforce, {"actor_rate": -0.1}, r"actor_rate=-0.1 lies outside \[0, inf\)"),
-        (Reinforce, {"actor_rate": rl.Inverse(1.0, per="visits")}, "actor_rate: a schedule per='visits' needs a table"),
+        (
+            Reinforce,
+            {"features": Identity(), "actor_rate": rl.Inverse(1.0, per="visits")},
+            "actor_rate: a schedule per='visits' needs a table",
+        ),
         (Reinforce, {"longest_episode": 0}, "longest_episode=0 is less than 1"),
         (ReinforceWithBaseline, {"critic_rate": 1.5}, r"critic_rate=1.5 lies outside \[0, 1\]"),
         (LinearActorCritic, {"actor_lambda": 1.1}, r"actor_lambda=1.1 is not in \[0, 1\]"),
