@@ -8,7 +8,6 @@ import importlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,11 +28,9 @@ from rlsuite.inference import (
 )
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
+from rlsuite.models.validation import number_of
 
 MISSING = "?"
-
-MOST_NAMED = 40
-"""Error messages list the names if there are at most this many."""
 
 ACTION, OBSERVATION = "action", "observation"
 """Titles of the columns of a file, if it has a line of titles."""
@@ -172,27 +169,9 @@ def index(what: str, word: str, labels: Sequence[str] | None, how_many: int) -> 
     --------
     >>> index("action", "open-left", ("listen", "open left"), 2), index("action", "1", None, 2)
     (1, 1)
-    >>> index("action", "open-rihgt", ("open left", "open right"), 2)
-    Traceback (most recent call last):
-        ...
-    rlsuite.errors.ParameterError: unknown action 'open-rihgt'; did you mean 'open right'? (open left, open right, 0..1)
     """
-    names = () if labels is None else labels
-    if word in names:
-        return names.index(word)
-    alike = {_plain(name): name for name in names}
-    if _plain(word) in alike:
-        return names.index(alike[_plain(word)])
-    if re.fullmatch("[0-9]{1,18}", word) and int(word) < how_many:
-        return int(word)
-    near = get_close_matches(_plain(word), alike, n=1)
-    hint = f"; did you mean {alike[near[0]]!r}?" if near else ""
-    listed = "".join(f"{name}, " for name in names) if len(names) <= MOST_NAMED else ""
-    raise ParameterError(f"unknown {what} {word!r}{hint} ({listed}0..{how_many - 1})")
-
-
-def _plain(name: str) -> str:
-    return name.casefold().replace("-", " ").replace("_", " ")
+    number = word not in (labels or ()) and re.fullmatch("[0-9]{1,18}", word) and int(word) < how_many
+    return int(word) if number else number_of(what, word, how_many, labels)
 
 
 def _lines(path: Path) -> list[tuple[int, list[str]]]:

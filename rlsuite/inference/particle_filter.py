@@ -15,6 +15,7 @@ from rlsuite.core.keywords import SaysWhatToWrite
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray, StateArray
+from rlsuite.models.validation import number_of
 
 
 @compiled(in_place=True)
@@ -168,8 +169,8 @@ class ParticleFilter(SaysWhatToWrite):
         """Effective number of particles, 1 / sum of squared weights: N if all are equal, 1 if all but one are 0."""
         return float(1.0 / np.square(self.weights).sum())
 
-    def update(self, action: int, observation: int) -> FloatArray:
-        """Update by an action and an observation, and return the new belief: (S,) float64.
+    def update(self, action: int | str, observation: int | str) -> FloatArray:
+        """Update by an action and an observation, numbers or names, and return the new belief: (S,) float64.
 
         Raises
         ------
@@ -178,12 +179,8 @@ class ParticleFilter(SaysWhatToWrite):
             particles stay as they were.
         """
         pomdp, mdp = self.pomdp, self.pomdp.mdp
-        a = whole_number("action", action, at_least=0)
-        z = whole_number("observation", observation, at_least=0)
-        if a >= pomdp.n_actions:
-            raise ParameterError(f"action={a} is not an action; the actions are 0..{pomdp.n_actions - 1}")
-        if z >= pomdp.n_observations:
-            raise ParameterError(f"observation={z} is not one of 0..{pomdp.n_observations - 1}")
+        a = number_of("action", action, pomdp.n_actions, pomdp.action_labels)
+        z = number_of("observation", observation, pomdp.n_observations, pomdp.observation_labels)
         tables = pomdp.belief_tables
         inside = slice(*tables.emitting[a * pomdp.n_observations + z : a * pomdp.n_observations + z + 2].tolist())
         states, chance = tables.emitting_state[inside], tables.emitting_probability[inside]

@@ -1,9 +1,13 @@
 """Names of the array types that the models share."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import TypeAliasType
+
+from rlsuite.core.array_like import ArrayLike
 
 AnyArray: TypeAlias = NDArray[Any]
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -13,6 +17,9 @@ StateArray: TypeAlias = NDArray[np.int32]
 PointerArray: TypeAlias = NDArray[np.uint64]
 SuccessorArray: TypeAlias = NDArray[np.uint32]
 BoolArray: TypeAlias = NDArray[np.bool_]
+
+BeliefLike = TypeAliasType("BeliefLike", ArrayLike | Mapping[str, float])
+"""A distribution over the states: an array (S,), or the probabilities of some states by name."""
 
 
 class SparseLike(Protocol):

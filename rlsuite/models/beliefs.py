@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from rlsuite.core.array_like import ArrayLike
-from rlsuite.core.checks import whole_number
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import validation
-from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, StateArray
+from rlsuite.models.aliases import BeliefLike, BoolArray, CsrMatrix, FloatArray, IndexArray, StateArray
 from rlsuite.models.observation_model import matrix_of_rows
 from rlsuite.models.pomdp_fields import PomdpFields
 
@@ -39,34 +38,45 @@ class Beliefs(PomdpFields):
         """
         return matrix_of_rows(self.observation_rows, self._action(action), self.mdp.n_states)
 
-    def predict(self, belief: ArrayLike, action: int) -> FloatArray:
-        """Return Pr[z | b, a], the distribution of the next observation: (Z,) float64.
+    def predict(self, belief: BeliefLike, action: int | str) -> FloatArray:
+        """Return Pr[z | b, a], the distribution of the next observation: (Z,) float64; arguments as `update_belief`.
 
         Raises
         ------
         ParameterError
             If `belief` is not a distribution over the states, or `action` is not legal in every state of its support.
         """
-        b = self._belief(belief, action)
-        return self._emitting[action] @ (self._entering[action] @ b)
+        b, chosen = self._belief(belief, action)
+        return self._emitting[chosen] @ (self._entering[chosen] @ b)
 
-    def update_belief(self, belief: ArrayLike, action: int, observation: int) -> FloatArray:
+    def update_belief(self, belief: BeliefLike, action: int | str, observation: int | str) -> FloatArray:
         """Return the belief after `action` was taken and `observation` was made: (S,) float64.
 
         Parameters
         ----------
-        belief : array_like (S,)
-            Distribution over the states before the action.
-        action, observation : int
-            What was done and what was seen.
+        belief : array_like (S,) or dict
+            Distribution over the states before the action: an array, or the probabilities of some states by name.
+        action, observation : int or str
+            What was done and what was seen, by number or by name.
 
         Raises
         ------
         ParameterError
-            As in `predict`; and if the observation is impossible, or the episode must have ended.
+            As in `predict`; if the observation is impossible, or the episode must have ended; or if the model has no
+            such names.
+
+        Examples
+        --------
+        >>> from rlsuite.models import POMDP
+        >>> machine = POMDP.from_arrays(
+        ...     [[[0.9, 0.1]], [[0, 1]]], [1, 0], [[0.9, 0.1], [0.4, 0.6]], gamma=0.9, action_labels=["run"],
+        ...     state_labels=["ok", "broken"], observation_labels=["good", "bad"],
+        ... )
+        >>> machine.update_belief({"ok": 1.0}, "run", "bad").round(3).tolist()
+        [0.6, 0.4]
         """
-        b = self._belief(belief, action)
-        joint = self.joint(b, action, observation)
+        b, chosen = self._belief(belief, action)
+        joint = self.joint(b, chosen, observation)
         total = float(joint.sum())
         if total <= 0.0:
             raise ParameterError(
@@ -127,7 +137,9 @@ class Beliefs(PomdpFields):
             )
         return after
 
-    def joint(self, belief: FloatArray, action: int, observation: int, *, terminated: bool = False) -> FloatArray:
+    def joint(
+        self, belief: FloatArray, action: int | str, observation: int | str, *, terminated: bool = False
+    ) -> FloatArray:
         """Return Pr[s', z, and the episode continues | b, a], which `update_belief` normalises: (S,) float64.
 
         Parameters
@@ -135,8 +147,8 @@ class Beliefs(PomdpFields):
         belief : ndarray (S,) float64
             Weights of the states, at least 0. States in which the action is illegal are left by nothing, so they count
             for nothing.
-        action, observation : int
-            What was done and what was seen.
+        action, observation : int or str
+            What was done and what was seen, by number or by name.
         terminated : bool
             Take the transitions that end the episode instead of those that continue.
 
@@ -146,10 +158,9 @@ class Beliefs(PomdpFields):
             If there is no such action or observation.
         """
         chosen = self._action(action)
-        z = whole_number("observation", observation, at_least=0)
-        symbols = self.observation_rows.n_observations
-        if z >= symbols:
-            raise ParameterError(f"observation={z} is not one of 0..{symbols - 1}")
+        z = validation.number_of(
+            "observation", observation, self.observation_rows.n_observations, self.observation_labels
+        )
         ahead = (self._ending if terminated else self._going_on)[chosen] @ belief
         joint = np.zeros_like(ahead)
         emitting = self._emitting[chosen]
@@ -200,20 +211,18 @@ class Beliefs(PomdpFields):
         matrix = self.mdp.matrix_of(np.where(chosen, self.mdp.probability, 0.0))
         return tuple(_transposed(matrix[a :: self.mdp.n_actions]) for a in range(self.mdp.n_actions))
 
-    def _action(self, action: int) -> int:
-        chosen = whole_number("action", action, at_least=0)
-        if chosen >= self.mdp.n_actions:
-            raise ParameterError(f"action={action} is not an action; the actions are 0..{self.mdp.n_actions - 1}")
-        return chosen
+    def _action(self, action: int | str) -> int:
+        return validation.number_of("action", action, self.mdp.n_actions, self.mdp.action_labels)
 
-    def _belief(self, belief: ArrayLike, action: int) -> FloatArray:
-        b = validation.belief(belief, self.mdp.n_states)
-        self._action(action)
-        illegal = (b > 0.0) & ~self.mdp.legal[:, action]
+    def _belief(self, belief: BeliefLike, action: int | str) -> tuple[FloatArray, int]:
+        """Return a belief as an array and an action as a number."""
+        b = validation.belief(belief, self.mdp.n_states, self.mdp.state_labels)
+        chosen = self._action(action)
+        illegal = (b > 0.0) & ~self.mdp.legal[:, chosen]
         if illegal.any():
             state = int(np.argmax(illegal))
             raise ParameterError(f"action={action} is illegal in state {state}, which has the probability {b[state]:g}")
-        return b
+        return b, chosen
 
     def _beliefs(self, beliefs: ArrayLike) -> FloatArray:
         states = self.mdp.n_states

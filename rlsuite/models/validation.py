@@ -12,15 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.core.array_like import ArrayLike
-from rlsuite.core.checks import whole_number
-from rlsuite.core.narrowing import is_sequence
-from rlsuite.errors import ModelError, ParameterError
-from rlsuite.models.aliases import AnyArray, BoolArray, CsrMatrix, FloatArray, IndexArray, SparseLike
+from rlsuite.core.checks import finite_number, whole_number
+from rlsuite.core.narrowing import is_mapping, is_sequence
+from rlsuite.errors import ModelError, ParameterError, nearest
+from rlsuite.models.aliases import AnyArray, BeliefLike, BoolArray, CsrMatrix, FloatArray, IndexArray, SparseLike
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 ROW_SUM_TOLERANCE = 1e-8
+
+MOST_NAMED = 40
+"""Names that a message lists at most, where numbers were given."""
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
@@ -140,9 +143,67 @@ def distribution(name: str, values: FloatArray) -> None:
         raise ModelError(f"{name} sums to {total:.10g}, not 1")
 
 
-def belief(values: ArrayLike, states: int) -> FloatArray:
-    """Return `values` as a distribution over the states, (S,) float64, or raise `ParameterError`."""
+def number_of(what: str, given: object, count: int, labels: Sequence[str] | None) -> int:
+    """Return the number of one of `count` actions, states or observations, given by its number or its name.
+
+    Parameters
+    ----------
+    what : str
+        "action", "state" or "observation".
+    given : int or str
+        The number, or the name; capitals do not matter, and -, _ and a blank are the same.
+    count : int
+        How many there are.
+    labels : sequence of str or None
+        The names.
+
+    Raises
+    ------
+    ParameterError
+        If there is none of this number or name.
+
+    Examples
+    --------
+    >>> number_of("action", "open-left", 2, ("listen", "open left")), number_of("action", 1, 2, None)
+    (1, 1)
+    >>> number_of("action", "open-rihgt", 2, ("open left", "open right"))
+    Traceback (most recent call last):
+        ...
+    rlsuite.errors.ParameterError: unknown action 'open-rihgt'; did you mean 'open right'? (open left, open right, 0..1)
+    """
+    if isinstance(given, str):
+        names = () if labels is None else tuple(labels)
+        if given in names:
+            return names.index(given)
+        alike = {_plain(name): name for name in names}
+        if _plain(given) in alike:
+            return names.index(alike[_plain(given)])
+        near = nearest(_plain(given), alike)
+        hint = f"; did you mean {alike[near[0]]!r}?" if near else ""
+        listed = "".join(f"{name}, " for name in names) if len(names) <= MOST_NAMED else ""
+        raise ParameterError(f"unknown {what} {given!r}{hint} ({listed}0..{count - 1})")
+    number = whole_number(what, given, at_least=0)
+    if number >= count:
+        article = "a" if what == "state" else "an"
+        raise ParameterError(f"{what}={given} is not {article} {what}; the {what}s are 0..{count - 1}")
+    return number
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("-", " ").replace("_", " ")
+
+
+def belief(values: BeliefLike, states: int, labels: Sequence[str] | None = None) -> FloatArray:
+    """Return `values` as a distribution over the states, (S,) float64, or raise `ParameterError`.
+
+    States that are left out of the probabilities by name have the probability 0.
+    """
     try:
+        if is_mapping(values):
+            given = values
+            values = np.zeros(states)
+            for state, probability in given.items():
+                values[number_of("state", state, states, labels)] = finite_number(f"belief[{state!r}]", probability)
         b = floats("belief", values)
         shape("belief", b, (states,), meaning="one entry per state")
         distribution("belief", b)

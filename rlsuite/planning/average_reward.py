@@ -20,7 +20,7 @@ from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.solution import Solution
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AverageRewardSolution(Solution):
     """The solution of a planner for the average reward per step in the long run.
 
@@ -71,6 +71,12 @@ class AverageRewardSolution(Solution):
         super().__post_init__()
         self.gain.setflags(write=False)
         object.__setattr__(self, "gain_at_start", self._at_start(self.gain))
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(method={self.method!r}, gain_at_start={self.gain_at_start:.6g}, "
+            f"error_bound={self.error_bound:.3g}, converged={self.converged})"
+        )
 
     @cached_property
     def chain(self) -> MarkovChain:

@@ -5,12 +5,15 @@ from functools import cached_property
 
 import numpy as np
 
+from rlsuite.core.checks import whole_number
+from rlsuite.errors import ParameterError
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.models.validation import number_of
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.watch import Trace
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """The solution of a fully observed model, with its error bound.
 
@@ -85,6 +88,38 @@ class Solution:
         q.setflags(write=False)
         return q
 
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(method={self.method!r}, value_at_start={self.value_at_start:.6g}, "
+            f"error_bound={self.error_bound:.3g}, converged={self.converged})"
+        )
+
+    def act(self, state: int | str) -> int:
+        """Return the number of the best action in a state, which is given by its number or its name.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such state, or no action is legal in it.
+
+        Examples
+        --------
+        >>> from rlsuite.models import MDP
+        >>> from rlsuite.planning import solve
+        >>> mdp = MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.5, state_labels=["in", "out"])
+        >>> solve(mdp).act("in")
+        1
+        """
+        return self._action_of(self.policy, state)
+
+    def _action_of(self, policy: IndexArray, state: int | str) -> int:
+        mdp = self.lookahead.mdp
+        number = number_of("state", state, mdp.n_states, mdp.state_labels)
+        action = int(policy[number])
+        if action < 0:
+            raise ParameterError(f"state={state!r} is an end: no action is legal there")
+        return action
+
     @property
     def optimal_actions(self) -> BoolArray:
         """(S, A) bool: the actions that may be optimal.
@@ -97,7 +132,7 @@ class Solution:
         return listed & (self.q > -np.inf)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FiniteHorizonSolution(Solution):
     """The solution for a finite horizon: as `Solution` for the first of H steps, and the same for all the others.
 
@@ -124,6 +159,19 @@ class FiniteHorizonSolution(Solution):
         super().__post_init__()
         self.values.setflags(write=False)
         self.policies.setflags(write=False)
+
+    def act(self, state: int | str, steps_left: int | None = None) -> int:
+        """Return the number of the best action in a state with some steps to go, by default all of them.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such state, no action is legal in it, or `steps_left` is not one of 1..H.
+        """
+        left = self.horizon if steps_left is None else whole_number("steps_left", steps_left)
+        if left > self.horizon:
+            raise ParameterError(f"steps_left={steps_left} is more than the {self.horizon} steps of this plan")
+        return self._action_of(self.policies[self.horizon - left], state)
 
     @property
     def horizon(self) -> int:

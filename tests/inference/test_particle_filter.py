@@ -126,7 +126,7 @@ def test_bad_updates(tiger):
     known = ParticleFilter(tiger, 5, seed=0)
     with pytest.raises(ParameterError, match=r"action=3 is not an action; the actions are 0\.\.2"):
         known.update(3, 0)
-    with pytest.raises(ParameterError, match=r"observation=2 is not one of 0\.\.1"):
+    with pytest.raises(ParameterError, match=r"observation=2 is not an observation; the observations are 0\.\.1"):
         known.update(0, 2)
     with pytest.raises(ParameterError, match="pomdp is a MDP; a POMDP is needed"):
         ParticleFilter(tiger.mdp)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rlsuite as rl
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
 from rlsuite.models import MDP, POMDP
 
@@ -134,7 +135,7 @@ def test_termination_is_observed():
         ([float("nan"), 1], 0, 0, r"belief\[0\] is nan"),
         ([0.5, 0.5], 3, 0, r"action=3 is not an action; the actions are 0\.\.2"),
         ([0.5, 0.5], 0.5, 0, "action=0.5 is not a whole number"),
-        ([0.5, 0.5], 0, 2, r"observation=2 is not one of 0\.\.1"),
+        ([0.5, 0.5], 0, 2, r"observation=2 is not an observation; the observations are 0\.\.1"),
         ([0.5, 0.5], 0, -1, "observation=-1 is less than 0"),
     ],
 )
@@ -205,3 +206,32 @@ def test_a_model_is_called_what_it_comes_from(kind, tmp_path):
     assert kind(tiger.mdp, tiger.observation).name == ""
     with pytest.raises(ParameterError, match="name=3 is not text"):
         tiger.replace(name=3)
+
+
+def test_actions_observations_and_beliefs_have_names():
+    ear = [[0.85, 0.15], [0.15, 0.85]]
+    tiger = POMDP.from_arrays(
+        [np.eye(2)], [[-1, -1]], [ear], order="ass", gamma=0.9,
+        state_labels=["left", "right"], action_labels=["listen"], observation_labels=["hear left", "hear right"],
+    )  # fmt: skip
+    nameless = POMDP.from_arrays([np.eye(2)], [[-1, -1]], [ear], order="ass", gamma=0.9)
+    half = {"left": 0.5, "right": 0.5}
+    after = tiger.update_belief(half, "listen", "hear-left")
+    assert after.tolist() == tiger.update_belief([0.5, 0.5], 0, 0).tolist()
+    assert tiger.predict({"Left": 1}, "listen").tolist() == tiger.predict([1, 0], 0).tolist()
+    plan = rl.solve(tiger)
+    assert plan.act(half) == 0
+    assert plan.value(half) == plan.value([0.5, 0.5])
+    for asked, words in [
+        (
+            lambda: tiger.update_belief(half, "lisen", 0),
+            r"unknown action 'lisen'; did you mean 'listen'\?",
+        ),
+        (lambda: tiger.update_belief(half, 0, "hear"), r"unknown observation 'hear'.*\(hear left, hear right, 0..1\)"),
+        (lambda: nameless.update_belief([0.5, 0.5], "listen", 0), r"unknown action 'listen' \(0..0\)"),
+        (lambda: plan.act({"ok": 1}), r"unknown state 'ok' \(left, right, 0..1\)"),
+        (lambda: plan.act({"left": 0.5}), "belief sums to 0.5, not 1"),
+        (lambda: plan.act({"left": "all"}), r"belief\['left'\]='all' is not a finite number"),
+    ]:
+        with pytest.raises(ParameterError, match=words):
+            asked()

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP, validation
-from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.models.aliases import BeliefLike, FloatArray, IndexArray
 from rlsuite.planning.pomdp.solution import AlphaVectorSolution, UpperBoundSolution, VectorSet
 
 MOST_LINES = 10_000
@@ -75,17 +74,16 @@ class PolicyGraph:
         """Return the action of a node, -1 if no step is left there."""
         return int(self.actions[self._checked(node)])
 
-    def follow(self, node: int, observation: int) -> int:
-        """Return the node that follows an observation.
+    def follow(self, node: int, observation: int | str) -> int:
+        """Return the node that follows an observation, given by its number or its name.
 
         Raises
         ------
         ParameterError
             If there is no such node or observation, or the observation is impossible there.
         """
-        z = whole_number("observation", observation, at_least=0)
-        if z >= self.pomdp.n_observations:
-            raise ParameterError(f"observation={z} is not one of 0..{self.pomdp.n_observations - 1}")
+        pomdp = self.pomdp
+        z = validation.number_of("observation", observation, pomdp.n_observations, pomdp.observation_labels)
         then = int(self.successors[self._checked(node), z])
         if then < 0:
             raise ParameterError(f"observation={z} is impossible in node {node}, or the plan ends with it")
@@ -132,7 +130,7 @@ class PolicyGraph:
         return number
 
 
-def policy_graph(solution: AlphaVectorSolution, belief: ArrayLike | None = None) -> PolicyGraph:
+def policy_graph(solution: AlphaVectorSolution, belief: BeliefLike | None = None) -> PolicyGraph:
     """Return the part of a plan that can be reached from a belief, as a graph.
 
     Parameters
@@ -160,7 +158,7 @@ def policy_graph(solution: AlphaVectorSolution, belief: ArrayLike | None = None)
             "by method='sarsop' or 'incremental_pruning'"
         )
     pomdp = solution.pomdp
-    first = pomdp.start if belief is None else validation.belief(belief, pomdp.n_states)
+    first = pomdp.start if belief is None else validation.belief(belief, pomdp.n_states, pomdp.state_labels)
     left = -1 if solution.horizon is None else solution.horizon
     begin = (left, solution.vector(first))
     number = {begin: 0}

@@ -315,6 +315,7 @@ def reachable_beliefs(
         depth=graph.depth,
         values=values,
         policies=policies,
+        pomdp=pomdp,
         iterations=found.iterations,
         seconds=clock.seconds,
         method="reachable_beliefs",

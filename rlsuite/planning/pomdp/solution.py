@@ -16,17 +16,16 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP, validation
-from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.models.aliases import BeliefLike, FloatArray, IndexArray
 
 MATCH = 1e-9
 """Largest L1 distance at which a belief is identified with one of the plan: far above rounding errors."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BeliefPlan(ABC):
     """The base of the solutions of planners for a POMDP, with any form of plan.
 
@@ -54,21 +53,28 @@ class BeliefPlan(ABC):
     seconds: float
     method: str
 
+    def __repr__(self) -> str:
+        horizon = "" if self.horizon is None else f", horizon={self.horizon}"
+        return (
+            f"{type(self).__name__}(method={self.method!r}, lower_bound={self.lower_bound:.6g}, "
+            f"upper_bound={self.upper_bound:.6g}, converged={self.converged}{horizon})"
+        )
+
     @property
     def gap(self) -> float:
         """``upper_bound - lower_bound``, in the unit of the reward."""
         return self.upper_bound - self.lower_bound
 
     @abstractmethod
-    def act(self, belief: ArrayLike, steps_left: int | None = None) -> int:
-        """Return the action of the plan in a belief (S,), with `steps_left` if the plan has a horizon."""
+    def act(self, belief: BeliefLike, steps_left: int | None = None) -> int:
+        """Return the number of the action in a belief, (S,) or by names, with `steps_left` if there is a horizon."""
 
     @abstractmethod
-    def value(self, belief: ArrayLike, steps_left: int | None = None) -> float:
+    def value(self, belief: BeliefLike, steps_left: int | None = None) -> float:
         """Return the value of the plan in a belief; arguments as in `act`."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BeliefSolution(BeliefPlan):
     """The solution of a POMDP in the form of a plan over finitely many beliefs.
 
@@ -84,12 +90,15 @@ class BeliefSolution(BeliefPlan):
         Optimal values: row t holds those of the beliefs after t steps.
     policies : ndarray (H, n) int64, or (1, n) without a horizon
         Optimal actions, in the same order; -1 for beliefs at the edge of the plan.
+    pomdp : POMDP
+        The model.
     """
 
     beliefs: FloatArray = field(repr=False)
     depth: IndexArray = field(repr=False)
     values: FloatArray = field(repr=False)
     policies: IndexArray = field(repr=False)
+    pomdp: POMDP = field(repr=False)
 
     def __post_init__(self) -> None:
         for array in (self.beliefs, self.depth, self.values, self.policies):
@@ -100,7 +109,7 @@ class BeliefSolution(BeliefPlan):
         """Number of beliefs in the plan."""
         return self.beliefs.shape[0]
 
-    def act(self, belief: ArrayLike, steps_left: int | None = None) -> int:
+    def act(self, belief: BeliefLike, steps_left: int | None = None) -> int:
         """Return the optimal action.
 
         Parameters
@@ -123,13 +132,13 @@ class BeliefSolution(BeliefPlan):
             )
         return action
 
-    def value(self, belief: ArrayLike, steps_left: int | None = None) -> float:
+    def value(self, belief: BeliefLike, steps_left: int | None = None) -> float:
         """Return the optimal value of the remaining steps; arguments and errors as in `act`."""
         return float(self.values[self._position(belief, steps_left)])
 
-    def _position(self, belief: ArrayLike, steps_left: int | None) -> tuple[int, int]:
+    def _position(self, belief: BeliefLike, steps_left: int | None) -> tuple[int, int]:
         """Return the row of the tables and the number of the belief."""
-        b = validation.belief(belief, self.beliefs.shape[1])
+        b = validation.belief(belief, self.pomdp.n_states, self.pomdp.state_labels)
         distance = np.abs(self.beliefs - b).sum(axis=1)
         node = int(np.argmin(distance))
         if distance[node] > MATCH:
@@ -257,7 +266,7 @@ def best_at(values: FloatArray, alpha_vectors: FloatArray, beliefs: FloatArray) 
     return np.argmax(values >= values.max(axis=1, keepdims=True) - SAME * size[:, np.newaxis], axis=1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AlphaVectorSolution(BeliefPlan):
     """The solution of a POMDP in the form of alpha vectors: it acts in any belief.
 
@@ -311,13 +320,13 @@ class AlphaVectorSolution(BeliefPlan):
         """Number of alpha vectors."""
         return self.alpha_vectors.shape[0]
 
-    def act(self, belief: ArrayLike, steps_left: int | None = None) -> int:
+    def act(self, belief: BeliefLike, steps_left: int | None = None) -> int:
         """Return the first action of the plan with the largest value in a belief.
 
         Parameters
         ----------
-        belief : array_like (S,)
-            Any distribution over the states.
+        belief : array_like (S,) or dict
+            Any distribution over the states; also by name, as in ``{"ok": 0.5, "broken": 0.5}``.
         steps_left : int, optional
             For a plan with a horizon: how many steps are still to come, this one included; all of them by default. To
             be left out if the plan has no horizon.
@@ -334,11 +343,11 @@ class AlphaVectorSolution(BeliefPlan):
             raise ParameterError("steps_left=0: the plan is at its end, and no action is left")
         return int(actions[best])
 
-    def value(self, belief: ArrayLike, steps_left: int | None = None) -> float:
+    def value(self, belief: BeliefLike, steps_left: int | None = None) -> float:
         """Return max_i alpha_i . b, a lower bound on the optimum; arguments and errors as in `act`, but 0 steps do."""
         return self._best(self._with(steps_left).alpha_vectors, belief)[1]
 
-    def vector(self, belief: ArrayLike, steps_left: int | None = None) -> int:
+    def vector(self, belief: BeliefLike, steps_left: int | None = None) -> int:
         """Return the number of the best vector, the first of equals up to rounding; the rest as in `value`."""
         return self._best(self._with(steps_left).alpha_vectors, belief)[0]
 
@@ -353,8 +362,8 @@ class AlphaVectorSolution(BeliefPlan):
         nowhere = self.successors if self.successors is not None else np.empty((0, 0), dtype=np.int64)
         return VectorSet(self.alpha_vectors, self.actions, nowhere)
 
-    def _best(self, vectors: FloatArray, belief: ArrayLike) -> tuple[int, float]:
-        b = validation.belief(belief, vectors.shape[1])
+    def _best(self, vectors: FloatArray, belief: BeliefLike) -> tuple[int, float]:
+        b = validation.belief(belief, self.pomdp.n_states, self.pomdp.state_labels)
         values = values_at_belief(vectors, b)
         best = int(np.argmax(values))
         if values[best] == -np.inf:
@@ -365,7 +374,7 @@ class AlphaVectorSolution(BeliefPlan):
         return int(first[0]), float(values[best])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PointBasedSolution(AlphaVectorSolution):
     """A plan of many vectors, most of which are known in a part of the states only, and minus infinity elsewhere.
 
@@ -374,7 +383,7 @@ class PointBasedSolution(AlphaVectorSolution):
     """
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class UpperBoundSolution(AlphaVectorSolution):
     """A plan that acts by an upper bound: its vectors, one per action, are above the value of any plan.
 

@@ -102,7 +102,7 @@ def test_what_cannot_be_seen_has_no_edge():
     ("call", "message"),
     [
         (lambda graph: graph.act(5), r"node=5 is not one of 0\.\.4"),
-        (lambda graph: graph.follow(0, 2), r"observation=2 is not one of 0\.\.1"),
+        (lambda graph: graph.follow(0, 2), r"observation=2 is not an observation; the observations are 0\.\.1"),
         (lambda graph: graph.follow(-1, 0), "node=-1 is less than 0"),
         (lambda graph: graph.tree(0), "depth=0 is less than 1"),
     ],

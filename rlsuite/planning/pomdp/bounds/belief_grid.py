@@ -15,11 +15,10 @@ from typing import Unpack
 
 import numpy as np
 
-from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_amount, whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP, validation
-from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.models.aliases import BeliefLike, BoolArray, FloatArray, IndexArray
 from rlsuite.planning.certificate import warn_not_converged
 from rlsuite.planning.limits import TimeLimits, takes_limits
 from rlsuite.planning.mdp.backward_induction import backward_induction
@@ -115,7 +114,7 @@ SHORTEST = 1e-3
 """Seconds that are left for a part of the work when the deadline has passed."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GridSolution(BeliefPlan):
     """The solution of `belief_grid`: values at the points of a grid, and between them.
 
@@ -142,7 +141,7 @@ class GridSolution(BeliefPlan):
         self.values.setflags(write=False)
         self.policies.setflags(write=False)
 
-    def value(self, belief: ArrayLike, steps_left: int | None = None) -> float:
+    def value(self, belief: BeliefLike, steps_left: int | None = None) -> float:
         """Return the value of a belief: the interpolation, which is an upper bound, or that of the nearest grid point.
 
         Parameters
@@ -161,7 +160,7 @@ class GridSolution(BeliefPlan):
         row = self.values[self._row(steps_left)]
         return float(self._interpolated(row, self._checked(belief)[np.newaxis])[0])
 
-    def act(self, belief: ArrayLike, steps_left: int | None = None) -> int:
+    def act(self, belief: BeliefLike, steps_left: int | None = None) -> int:
         """Return the action that is best one step ahead of the values; arguments and errors as in `value`.
 
         Raises
@@ -194,8 +193,8 @@ class GridSolution(BeliefPlan):
         numbers, weights = self.cells.grid.made_of(beliefs, self.cells.interpolation)
         return (weights * values[numbers]).sum(axis=1)
 
-    def _checked(self, belief: ArrayLike) -> FloatArray:
-        b = validation.belief(belief, self.pomdp.n_states)
+    def _checked(self, belief: BeliefLike) -> FloatArray:
+        b = validation.belief(belief, self.pomdp.n_states, self.pomdp.state_labels)
         over = (b > 0.0) & ~self.cells.grid.states
         if over.any():
             raise ParameterError(

@@ -14,13 +14,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import positive_number, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.inference.particle_filter import ParticleFilter
 from rlsuite.models import POMDP, validation
-from rlsuite.models.aliases import FloatArray
+from rlsuite.models.aliases import BeliefLike, FloatArray
 from rlsuite.planning.certificate import warn_not_converged
 from rlsuite.planning.pomdp.bounds.linear_bounds import SHARE, Bounds, EndlessBounds
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
@@ -151,7 +150,7 @@ class Planner(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OnlinePlan(BeliefPlan):
     """The solution of an online planner: it acts in any belief, and searches when an action is needed.
 
@@ -199,7 +198,7 @@ class OnlinePlan(BeliefPlan):
         """Whether the bounds at the leaves are complete; if not, the next decisions continue to compute them."""
         return self.planner.prepared
 
-    def decide(self, belief: ArrayLike, steps_left: int | None = None) -> Decision:
+    def decide(self, belief: BeliefLike, steps_left: int | None = None) -> Decision:
         """Search from a belief.
 
         Parameters
@@ -215,10 +214,10 @@ class OnlinePlan(BeliefPlan):
             If `belief` is not a distribution, no action is legal in every state of its support, or
             `steps_left` is out of range.
         """
-        b = validation.belief(belief, self.pomdp.n_states)
+        b = validation.belief(belief, self.pomdp.n_states, self.pomdp.state_labels)
         return self.planner.search().plan(b, checked_steps(self.horizon, steps_left), progress=False)
 
-    def act(self, belief: ArrayLike, steps_left: int | None = None) -> int:
+    def act(self, belief: BeliefLike, steps_left: int | None = None) -> int:
         """Return the best action that a search from a belief finds; arguments and errors as in `decide`.
 
         The answer depends neither on earlier searches of the plan nor on those of other threads, unless there is a
@@ -226,14 +225,14 @@ class OnlinePlan(BeliefPlan):
         """
         return self.decide(belief, steps_left).action
 
-    def value(self, belief: ArrayLike, steps_left: int | None = None) -> float:
+    def value(self, belief: BeliefLike, steps_left: int | None = None) -> float:
         """Return the value of the best action by a search from a belief; arguments and errors as in `decide`."""
         return self.decide(belief, steps_left).value
 
     @says_what_to_write
     def episode(
         self,
-        belief: ArrayLike | None = None,
+        belief: BeliefLike | None = None,
         *,
         particles: int | None = None,
         seed: int | np.random.Generator | None = None,
@@ -255,7 +254,11 @@ class OnlinePlan(BeliefPlan):
         ParameterError
             If `belief` is not a distribution over the states, or `particles` is out of range.
         """
-        first = self.pomdp.start if belief is None else validation.belief(belief, self.pomdp.n_states)
+        first = (
+            self.pomdp.start
+            if belief is None
+            else validation.belief(belief, self.pomdp.n_states, self.pomdp.state_labels)
+        )
         known = None
         if particles is not None:
             known = ParticleFilter(self.pomdp.replace(start=first), particles, seed=seed)
@@ -314,19 +317,22 @@ class OnlineEpisode:
         """Return the best action that a search from the current belief finds; errors as in `decide`."""
         return self.decide().action
 
-    def observe(self, action: int, observation: int) -> None:
-        """Update the belief and the tree by an action and an observation.
+    def observe(self, action: int | str, observation: int | str) -> None:
+        """Update the belief and the tree by an action and an observation, given by their numbers or names.
 
         Raises
         ------
         ParameterError
             As `POMDP.update_belief`, or as `rlsuite.inference.particle_filter.ParticleFilter.update`.
         """
+        pomdp = self._pomdp
+        a = validation.number_of("action", action, pomdp.n_actions, pomdp.action_labels)
+        z = validation.number_of("observation", observation, pomdp.n_observations, pomdp.observation_labels)
         if self._particles is None:
-            self.belief = self._pomdp.update_belief(self.belief, action, observation)
+            self.belief = pomdp.update_belief(self.belief, a, z)
         else:
-            self.belief = self._particles.update(action, observation)
-        self._search.advance(action, observation)
+            self.belief = self._particles.update(a, z)
+        self._search.advance(a, z)
         if self._steps_left is not None:
             self._steps_left -= 1
 
