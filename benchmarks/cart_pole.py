@@ -16,8 +16,8 @@ import time
 import gymnasium
 
 import rlsuite as rl
-from rlsuite.approximation.batch.rollout import returns_of
 from rlsuite.approximation.deep import DQN
+from rlsuite.training.episodes import returns_of
 
 ENVIRONMENT = "CartPole-v1"
 STEPS = 500_000

@@ -15,8 +15,8 @@ import torch
 from dqn_problems import PROBLEMS, Problem
 
 import rlsuite as rl
-from rlsuite.approximation.batch.rollout import returns_of
 from rlsuite.approximation.deep import DQN
+from rlsuite.training.episodes import returns_of
 
 TIMES, EPISODES, TEST_SEED = 4, 20, 777_000
 

@@ -147,6 +147,8 @@ if TYPE_CHECKING:
     from rlsuite.planning import solve as solve
     from rlsuite.registry import load as load
     from rlsuite.rendering import GridLayout as GridLayout
+    from rlsuite.training.judging import PolicyReport as PolicyReport
+    from rlsuite.training.judging import evaluate as evaluate
     from rlsuite.training.kernels import Transition as Transition
     from rlsuite.training.results import Record as Record
     from rlsuite.training.results import Results as Results

@@ -23,6 +23,7 @@
     |-- RoundingWarning       probabilities in a file that had to be changed to sum to one
     |-- RewardWarning         rewards outside the range that an agent expects
     |-- StateNumberWarning    features of the number of a state that lies on a grid
+    |-- CutEpisodesWarning    episodes of an evaluation that had to be cut, as they did not end
     |-- OutsideWarning        observations outside of the range of those learned from
     |-- FormerSignatureWarning  a rule with the signature of an earlier version  (also a FutureWarning)
     |-- FormerNameWarning     an argument or a function under a former name      (also a FutureWarning)
@@ -116,6 +117,10 @@ class RewardWarning(RlsuiteWarning):
 
 class StateNumberWarning(RlsuiteWarning):
     """Features are computed from the number of a state, where its row and column, or its label, can be shown."""
+
+
+class CutEpisodesWarning(RlsuiteWarning):
+    """Episodes of an evaluation did not end, and were cut: what they earned later is missing."""
 
 
 class OutsideWarning(RlsuiteWarning):

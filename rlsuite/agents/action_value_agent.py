@@ -13,7 +13,7 @@ from rlsuite.agents.values import Representation, chosen
 from rlsuite.core.aliases import Observation
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import legal_actions
-from rlsuite.training.evaluation import Policy
+from rlsuite.training.acting import Policy
 from rlsuite.training.kernels import Begin
 from rlsuite.training.legality import Legality
 

@@ -30,9 +30,9 @@ from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.models.aliases import AnyArray
 from rlsuite.synonyms import attribute_error
+from rlsuite.training.acting import Policy
 from rlsuite.training.budget import Budget, LoopChoice
 from rlsuite.training.continuation import go_on, kept
-from rlsuite.training.evaluation import Policy
 from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.kept_run import KeptRun, set_generator
 from rlsuite.training.kernels import ALL_STEPS, Begin, Rule, Step, Transition
@@ -290,7 +290,7 @@ class Agent(Learner):
                 run.use(loop, budget.patience(loop))
             before = self._before_learning(run, has_learned)
             try:
-                run.learn(budget, self.frozen_policy, progress, keeping)
+                run.learn(budget, self.frozen_policy, progress, keeping, getattr(self, "prediction", None))
             except errors.LearningError as error:
                 before.check(type(self).__name__, error)
                 raise

@@ -16,9 +16,10 @@ from rlsuite.agents.value_agent import ValueAgent
 from rlsuite.core.aliases import Observation
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.models.aliases import AnyArray
-from rlsuite.training.evaluation import Policy
+from rlsuite.training.acting import Policy
 from rlsuite.training.kernels import Begin, Rule
 from rlsuite.training.legality import Legality
+from rlsuite.training.value_error import Prediction
 
 
 @dataclass(eq=False, kw_only=True)
@@ -107,6 +108,15 @@ class Predictor(ValueAgent):
     def frozen_policy(self) -> Policy:
         """The policy that is followed, in the form that evaluations use: of ids, or of a vector and a mask."""
         return self.values_.followed_policy(self.memory_)
+
+    def prediction(self) -> Prediction:
+        """The values learned so far, and of which policy; empty where observations are not ids."""
+        try:
+            value, followed = self.value(), self.policy()
+        except errors.ParameterError:
+            value, followed = np.zeros(0), np.zeros((0, 0))
+        evaluated = self.evaluated()
+        return Prediction(value, followed, followed if evaluated is None else evaluated, not self.values_.has_rows)
 
     def act(self, observation: Observation, action_mask: "ArrayLike | None" = None) -> int:
         """Draw an action of the policy that is followed.

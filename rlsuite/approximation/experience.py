@@ -11,7 +11,6 @@ from typing import Any, TypeAlias, cast
 import gymnasium
 import numpy as np
 
-from rlsuite.approximation.batch.action_masks import takes_mask
 from rlsuite.core.aliases import Env
 from rlsuite.environments.facts import EnvironmentFacts, action_space_of, facts_of
 from rlsuite.environments.forms import Wish, form_of
@@ -19,6 +18,7 @@ from rlsuite.environments.observation_view import encoding
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.training.acting import takes_mask
 from rlsuite.training.budget import Budget
 from rlsuite.training.evaluation import Evaluate, Evaluation, evaluator
 from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, without_model

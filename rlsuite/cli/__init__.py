@@ -14,12 +14,23 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from rlsuite import __version__, errors
-from rlsuite.cli import checking, choosing, demo, experiments, filtering, fitting, listing, solving, training
+from rlsuite.cli import (
+    checking,
+    choosing,
+    demo,
+    evaluating,
+    experiments,
+    filtering,
+    fitting,
+    listing,
+    solving,
+    training,
+)
 from rlsuite.cli.options import in_flags, two_agents, with_parameters_joined
 from rlsuite.cli.output import print_error, print_note, print_warning
 from rlsuite.synonyms import FORMER_NAMES, in_dashes, nearest
 
-COMMANDS = (demo, listing, training, experiments, choosing, checking, solving, filtering, fitting)
+COMMANDS = (demo, listing, training, evaluating, experiments, choosing, checking, solving, filtering, fitting)
 """Modules of commands, in the order in which help lists them."""
 
 INSTEAD = {
@@ -31,7 +42,6 @@ INSTEAD = {
     "plan": "rlsuite solve ENV",
     "test": "'rlsuite check ENV' checks an environment, rlsuite.testing.check_agent(agent) in Python an agent",
     "render": "rlsuite train AGENT ENV --gif FILE.gif",
-    "evaluate": "rlsuite train AGENT ENV evaluates the learned greedy policy; --evaluate-every N also during learning",
     "help": "rlsuite --help, and rlsuite COMMAND --help",
 }
 """Commands that other programs have, and what to type here."""

@@ -4,6 +4,7 @@ import argparse
 import warnings
 from collections.abc import Sequence
 from math import isnan
+from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from rlsuite.cli.options import Keywords, command, env_keywords_of, in_flags
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 UNDISCOUNTED = "undiscounted return of the greedy policy"
 
-GREEDY, FOLLOWED = "greedy policy", "policy that it follows"
+GREEDY, FOLLOWED_POLICY = "greedy policy", "policy that it follows"
 """What is evaluated: of an agent that learns state values, the policy that it follows."""
 
 NOT_EVALUATED = (
@@ -57,7 +58,7 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     """
     from rlsuite.core.described import describe
     from rlsuite.experiments import compare
-    from rlsuite.experiments.comparison import VALUE
+    from rlsuite.experiments.comparison import FOLLOWED, VALUE, VALUE_ERROR
 
     (row,) = compare({chosen.environment: [results]})
     records = results.records
@@ -87,8 +88,8 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
         print(f"  {fit}")
     if len(records) == 1 and (outside := getattr(agent, "outside_", 0)):
         print(f"  {outside:,} observations of evaluations lay outside of the range of those that it has learned from")
-    what = row.measure
-    if what == VALUE:
+    what, follows = row.measure, hasattr(agent, "policy_to_follow")
+    if what in (VALUE, FOLLOWED):
         what = UNDISCOUNTED if agent.gamma == 1.0 else f"discounted {what} (gamma {number(agent.gamma)})"
     interval = _between(row.low, row.high)
     optimum = "" if row.optimum is None else f", optimum {number(row.optimum)}"
@@ -97,23 +98,25 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     if row.undiscounted is not None and what != UNDISCOUNTED:
         between = _between(row.undiscounted_low, row.undiscounted_high)
         lines.append(f"{UNDISCOUNTED}: {number(row.undiscounted)}{between}")
+    if row.measure == VALUE_ERROR:
+        values = [float(record.evaluation[-1]) for record in records]
+        lines.append(f"value of the {FOLLOWED_POLICY} (gamma {number(agent.gamma)}): {number(mean(values))}")
     for line in lines:
-        print(f"  {line.replace(GREEDY, FOLLOWED) if hasattr(agent, 'policy_to_follow') else line}")
-    if row.optimum is None and chosen.regret and records[0].optimum_unknown:
+        print(f"  {line.replace(GREEDY, FOLLOWED_POLICY) if follows else line}")
+    if row.optimum is None and row.measure != VALUE_ERROR and chosen.regret and records[0].optimum_unknown:
         print(
             f"  optimum unknown: {in_flags(records[0].optimum_unknown, chosen.parser)}{_namesake(chosen.environment)}"
         )
-    if row.measure != VALUE:
-        print(f"  {NOT_EVALUATED}")
+    if not records[0].evaluation.size:
+        print(f"  {NOT_EVALUATED.replace(GREEDY, FOLLOWED_POLICY) if follows else NOT_EVALUATED}")
         if records[0].optimal_value is not None:
             print(f"  undiscounted return of the best policy: {number(records[0].optimal_value)}")
     warning = _no_end_reached(agent, results)
     if warning:
         print(f"  {warning}")
     if agreement is not None:
-        learned = "state values" if hasattr(agent, "policy_to_follow") else "action values"
         correlation = "" if isnan(agreement.correlation) else f", correlation {agreement.correlation:.3g}"
-        print(f"  error of the learned {learned}: {number(agreement.rmse)} (root mean square){correlation}")
+        print(f"  error of the learned action values: {number(agreement.rmse)} (root mean square){correlation}")
     for path in written.values():
         print(f"  written: {path}")
     longer = _longer(chosen, agent, records) if warning else None
@@ -123,15 +126,12 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
 
 
 def _agreement(chosen: argparse.Namespace, agent: "Agent", record: "Record") -> "QAgreement | None":
-    """How close learned values are to the exact ones, where both are tables of the same states; else None.
-
-    Action values are compared with the optimal ones, state values with those of the policy that is followed.
-    """
+    """How close learned action values are to the optimal ones, where both are tables of the same states; else None."""
     if record.optimal_value is None:
         return None
     from rlsuite.cli.load import open_model
     from rlsuite.models import MDP
-    from rlsuite.planning import evaluate_policy, q_agreement, solve
+    from rlsuite.planning import q_agreement, solve
 
     values: Any = agent
     try:
@@ -141,12 +141,9 @@ def _agreement(chosen: argparse.Namespace, agent: "Agent", record: "Record") -> 
         best = solve(mdp)
         if abs(best.value_at_start - record.optimal_value) > _slack(record):
             return None  # the environment draws its problem
-        if not hasattr(agent, "policy_to_follow"):
-            others = ("actor_rate", "gain_")  # what is learned are preferences, or rewards above the average
-            learns_q = hasattr(values, "exploration") and not any(hasattr(values, name) for name in others)
-            return q_agreement(values, best) if learns_q and hasattr(values, "q_") else None
-        acting = mdp.legal.any(axis=1)
-        return q_agreement(values.value_[acting, None], evaluate_policy(mdp, values.policy())[acting, None])
+        others = ("actor_rate", "gain_")  # what is learned are preferences, or rewards above the average
+        learns_q = hasattr(values, "exploration") and not any(hasattr(values, name) for name in others)
+        return q_agreement(values, best) if learns_q and hasattr(values, "q_") else None
     except RlsuiteError:  # no model, or values of something else than its states
         return None
 
@@ -204,7 +201,7 @@ def _no_end_reached(agent: "Agent", results: "Results") -> str:
 
 def _is_endless(record: "Record") -> bool:
     """Whether the greedy policy need not reach an end, and does not do as well as possible."""
-    if record.end_probability is None or record.end_probability >= SURE:
+    if record.follows or record.end_probability is None or record.end_probability >= SURE:
         return False
     return record.optimal_value is None or bool(record.evaluation[-1] < record.optimal_value - _slack(record))
 

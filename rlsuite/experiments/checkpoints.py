@@ -137,7 +137,7 @@ def joined(one: Record, other: Record) -> Record:
         name: np.concatenate([getattr(one, name), getattr(other, name)])
         for name in (
             *("episode_return", "episode_length", "episode_regret", "time", "cumulative_reward", "regret"),
-            *("evaluation_time", "evaluation", "evaluation_return"),
+            *("evaluation_time", "evaluation", "evaluation_return", "value_error"),
         )
     }
     seconds = {name: getattr(one, name) + getattr(other, name) for name in ("seconds", "compiling_seconds")}

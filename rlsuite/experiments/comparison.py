@@ -13,6 +13,11 @@ from rlsuite.training.statistics import interval_method, mean_interval
 
 VALUE = "value of the greedy policy"
 
+FOLLOWED = "value of the policy that it follows"
+
+VALUE_ERROR = "RMS error of the state values"
+"""Of an agent that evaluates a policy: the less, the better."""
+
 SURE = 1.0 - 1e-9
 """An event with at least this probability is taken as certain."""
 
@@ -46,7 +51,7 @@ class Row(NamedTuple):
     optimum_unknown: str = ""
     """Why the optimum is unknown, as a phrase; empty if it is known, or not comparable."""
     versus: str = ""
-    """The agent with the greatest mean, of those with the same measure and seeds; empty for itself, or without any."""
+    """The best agent, of those with the same measure and seeds; empty for itself, or without any."""
     difference: float | None = None
     """Mean over the seeds of this agent's number less that agent's with the same seed."""
     difference_low: float | None = None
@@ -62,6 +67,10 @@ def compare(results: Mapping[str, Iterable[Results]]) -> list[Row]:
     The measure is the first of the following that all runs have:
 
     =============================  ==========================================================================
+    ``RMS error of the state       the last evaluation of an agent that learns the values of a policy; see
+    values``                       `rlsuite.training.value_error`
+    ``value of the policy that it  of such an agent where there is no model to measure the error by
+    follows``
     ``value of the greedy policy`` the last evaluation, discounted; comparable with the optimum
     ``return per episode``         undiscounted, mean of the last tenth of each seed's episodes
     ``reward per step``            mean over the run, where no episode ended
@@ -109,7 +118,8 @@ def _paired(environment: str, runs: list[Results]) -> list[Row]:
     kinds = [(row.measure, *(record.seed for record in run.records)) for row, run in zip(rows, runs, strict=True)]
     for kind in dict.fromkeys(kinds):
         own = [index for index, other in enumerate(kinds) if other == kind]
-        best = max(own, key=lambda index: rows[index].mean)
+        choose = min if kind[0] == VALUE_ERROR else max
+        best = choose(own, key=lambda index: rows[index].mean)
         for index in set(own) - {best}:
             mean, low, high = _interval(numbers[index] - numbers[best], UNKNOWN)
             rows[index] = rows[index]._replace(
@@ -120,7 +130,8 @@ def _paired(environment: str, runs: list[Results]) -> list[Row]:
 
 def _row(environment: str, results: Results) -> Row:
     measure, samples = _samples(results)
-    row = Row(environment, results.agent, measure, len(samples), *_interval(samples, UNKNOWN), None, None)
+    bounds = Bounds(low=0.0) if measure == VALUE_ERROR else UNKNOWN
+    row = Row(environment, results.agent, measure, len(samples), *_interval(samples, bounds), None, None)
     if measure != VALUE:
         return row
     records = results.records
@@ -151,8 +162,10 @@ def _interval(samples: NDArray[np.float64], bounds: Bounds) -> tuple[float, floa
 def _samples(results: Results) -> tuple[str, NDArray[np.float64]]:
     """What is measured, and one number per seed."""
     records = results.records
+    if all(record.value_error.size for record in records):
+        return VALUE_ERROR, np.array([record.value_error[-1] for record in records])
     if all(record.evaluation.size for record in records):
-        return VALUE, np.array([record.evaluation[-1] for record in records])
+        return FOLLOWED if records[0].follows else VALUE, np.array([record.evaluation[-1] for record in records])
     if all(record.episode_return.size for record in records):
         tails = [record.episode_return[-math.ceil(record.episode_return.size / 10) :] for record in records]
         return "return per episode", np.array([tail.mean() for tail in tails])
@@ -178,7 +191,7 @@ def _block(environment: str, measure: str, rows: Sequence[Row]) -> str:
         for index, (column, width) in enumerate(zip(shown, widths, strict=True))
     ]
     lines = ["  ".join(parts).rstrip() for parts in zip(*aligned, strict=True)]
-    what = f"discounted {measure}" if measure == VALUE else measure
+    what = f"discounted {measure}" if measure in (VALUE, FOLLOWED) else measure
     reasons = dict.fromkeys(row.optimum_unknown for row in rows if row.optimum_unknown)
     lines += [f"optimum unknown: {reason}" for reason in reasons]
     return "\n".join([f"{environment}: {what}, {over}", *(f"  {line}" for line in lines)])

@@ -10,7 +10,8 @@ A cell is a folder of
 ``curve.csv``
     ``time,cumulative_reward`` and, where the optimum is known, ``regret``: the records.
 ``evaluation.csv``
-    ``time,value,return``: the evaluations of the greedy policy, discounted and undiscounted; only if there were some.
+    ``time,value,return``: the evaluations of the policy, discounted and undiscounted; only if there were some. Of an
+    agent that evaluates a policy a column ``error`` follows: the root mean squared error of the learned state values.
 ``cell.json``
     The spec of the cell, what its numbers were made with, and the SHA-256 of its files, itself included.
 
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 FORMAT = "rlsuite cell 1"
 FAILURE_FORMAT = "rlsuite failure 1"
 CELL, MONITOR, CURVE, EVALUATION = "cell.json", "monitor.csv", "curve.csv", "evaluation.csv"
-UNDISCOUNTED = "return"  # a column of evaluation.csv
+UNDISCOUNTED, ERROR = "return", "error"  # columns of evaluation.csv
 LARGEST_COUNT = 2**53
 """Up to this number, floats represent all whole numbers exactly."""
 
@@ -85,6 +86,7 @@ def write_cell(folder: Path, spec: Table, versions: Mapping[str, str], record: R
             "seed": record.seed,
             "unit": record.unit,
             "loop": record.loop,
+            **({"follows": True} if record.follows else {}),
             "end_probability": record.end_probability,
             "optimal_value": record.optimal_value,
             "value_bounds": _as_json(record.value_bounds),
@@ -238,6 +240,8 @@ def _record(cell: Table, monitor: Columns, curve: Columns, evaluation: Columns) 
         evaluation_time=_whole(evaluation.get("time", nothing)),
         evaluation=evaluation.get("value", nothing),
         evaluation_return=evaluation.get(UNDISCOUNTED, nothing),
+        follows=bool(cell.get("follows", False)),
+        value_error=evaluation.get(ERROR, nothing),
         end_probability=cell.get("end_probability"),
         optimal_value=cell["optimal_value"],
         value_bounds=_bounds(cell, "value_bounds"),
@@ -274,6 +278,8 @@ def _contents(spec: Table, record: Record) -> dict[str, str]:
         evaluations = {"time": record.evaluation_time, "value": record.evaluation}
         if record.evaluation_return.size:
             evaluations[UNDISCOUNTED] = record.evaluation_return
+        if record.value_error.size:
+            evaluations[ERROR] = record.value_error
         contents[EVALUATION] = _table(evaluations)
     return contents
 

@@ -233,10 +233,12 @@ def evaluation(
     runs = _checked(results, "evaluation")
     _require(runs, lambda record: record.evaluation.size > 0, "no evaluations: train with evaluate_every=")
     curves = [_evaluated(run, "evaluation", mean_bounds(run.records, "value_bounds")) for run in runs]
-    optima = {run.agent: np.array(known) for run in runs if (known := _known_optima(run))}
-    note = "Value: expected return of the greedy policy from the start, discounted as the agent does."
+    learns = [run for run in runs if not run.records[0].follows]
+    optima = {run.agent: np.array(known) for run in learns if (known := _known_optima(run))}
+    which = _policy_of(runs)
+    note = f"Value: expected return of the {which} from the start, discounted as the agent does."
     unit = UNITS[runs[0].unit]
-    return _draw(runs, curves, "discounted value of the greedy policy", unit, [note], optima, look, palette)
+    return _draw(runs, curves, f"discounted value of the {which}", unit, [note], optima, look, palette)
 
 
 @figure_of_results
@@ -273,9 +275,55 @@ def evaluation_return(
         "a greedy policy that may never reach an end; give the environment a time limit (max_episode_steps=)",
     )
     curves = [_evaluated(run, "evaluation_return", mean_bounds(run.records, "return_bounds")) for run in runs]
-    note = "Return: expected sum of rewards of an episode of the greedy policy, not discounted."
+    which = _policy_of(runs)
+    note = f"Return: expected sum of rewards of an episode of the {which}, not discounted."
     unit = UNITS[runs[0].unit]
-    return _draw(runs, curves, "undiscounted return of the greedy policy", unit, [note], None, look, palette)
+    return _draw(runs, curves, f"undiscounted return of the {which}", unit, [note], None, look, palette)
+
+
+def _policy_of(runs: Sequence[Results]) -> str:
+    """Which policy was evaluated: of agents that learn the values of a policy, the one that they follow."""
+    kinds = {"policy that it follows" if run.records[0].follows else "greedy policy" for run in runs}
+    return kinds.pop() if len(kinds) == 1 else "policy"
+
+
+@figure_of_results
+@takes_look
+def value_error(
+    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
+) -> "Axes":
+    """Root mean squared error of learned state values, at each evaluation, against the exact values of the policy.
+
+    Parameters
+    ----------
+    results, palette, **look
+        As for `cumulative_reward`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ParameterError
+        As for `cumulative_reward`; also if a run was not evaluated, its agent does not learn the values of a policy, or
+        the environment has no model.
+
+    Warns
+    -----
+    RlsuiteWarning
+        If an agent has one seed only.
+    """
+    runs = _checked(results, "value_error")
+    _require(runs, lambda record: record.evaluation.size > 0, "no evaluations: train with evaluate_every=")
+    _require(
+        runs,
+        lambda record: record.value_error.size > 0,
+        "no errors of state values: agents such as TD and TDLambda learn them, and the environment needs a model{why}",
+    )
+    curves = [_evaluated(run, "value_error", Bounds(low=0.0)) for run in runs]
+    note = "Error: root mean square over the states, against the exact values of the policy."
+    return _draw(runs, curves, "RMS error of the state values", UNITS[runs[0].unit], [note], None, look, palette)
 
 
 @figure_of_results

@@ -84,7 +84,7 @@ def figures() -> dict[str, Draw]:
     Examples
     --------
     >>> sorted(figures())
-    ['cumulative_reward', 'episode_return', 'evaluation', 'evaluation_return', 'regret']
+    ['cumulative_reward', 'episode_return', 'evaluation', 'evaluation_return', 'regret', 'value_error']
     """
     return dict(sorted((name, function) for name, function in _functions() if getattr(function, _RESULTS, False)))
 

@@ -7,25 +7,21 @@ actions, a tabular policy is restricted to them; if it takes none of them, they 
 
 import copy
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, cast
+import warnings
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from rlsuite import errors
-from rlsuite.core.aliases import Env, Info, Observation
-from rlsuite.core.array_like import ArrayLike
-from rlsuite.core.checks import finite_reward, legal_actions
+from rlsuite.core.aliases import Env
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, action_space_of
 from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray
+from rlsuite.training.acting import Drawing, Policy
+from rlsuite.training.episodes import played
 from rlsuite.training.step_buffer import first_answer
-
-Policy = FloatArray | Callable[[FloatArray, ArrayLike | None], FloatArray]
-"""Probabilities (n_observations, n_actions), or a function from a vector (d,) and a mask of the legal actions, None for
-all, to probabilities (n_actions,)."""
 
 
 class Evaluation(NamedTuple):
@@ -131,45 +127,27 @@ class _Episodes:
         self.seed = seed
         self.row_of = ObservationIds(env.observation_space).id_of if encode is None else None
         self.first_action = int(action_space_of(env).start)
-        self.masked: bool | None = None
-        self.has_action_mask = facts.has_action_mask
 
     def __call__(self, policy: Policy, time: int) -> Evaluation:
         env_seed, choice_seed = np.random.SeedSequence(self.seed, spawn_key=(1_000, time)).spawn(2)
-        self.rng = np.random.default_rng(choice_seed)
-        _, info = first_answer(self.env, int(env_seed.generate_state(1)[0]))
-        if self.masked is None:
-            self.masked = self.has_action_mask(info)
-        found = [self._episode(policy) for _ in range(EPISODES)]
+        act = Drawing(policy, np.random.default_rng(choice_seed), self.first_action, self.encode, self.row_of)
+        first_answer(self.env, int(env_seed.generate_state(1)[0]))
+        found = [
+            played(self.env, act, None, self.gamma, MAX_STEPS, name="policy", where=self.name) for _ in range(EPISODES)
+        ]
+        warn_of_cuts(sum(one.cut for one in found), EPISODES, MAX_STEPS, self.name)
         return Evaluation(float(np.mean([one.value for one in found])), float(np.mean([one.total for one in found])))
 
     def ends(self, policy: Policy) -> float | None:
         return None
 
-    def _episode(self, policy: Policy) -> Evaluation:
-        observation, info = first_answer(self.env)
-        value, total, discount = 0.0, 0.0, 1.0
-        for step in range(1, MAX_STEPS + 1):
-            probabilities = np.cumsum(self._probabilities(policy, observation, info))
-            u = self.rng.random() * float(probabilities[-1])
-            action = int(np.searchsorted(probabilities, u, side="right"))
-            observation, reward, terminated, truncated, info = self.env.step(action + self.first_action)
-            paid = finite_reward(reward, self.name, step)
-            value += discount * paid
-            total += paid
-            discount *= self.gamma
-            if terminated or truncated:
-                break
-        return Evaluation(value, total)
 
-    def _probabilities(self, policy: Policy, observation: Observation, info: Info) -> FloatArray:
-        if self.encode is not None:
-            assert callable(policy)
-            return policy(self.encode.encode(observation), info.get("action_mask") if self.masked else None)
-        assert self.row_of is not None
-        row = cast("FloatArray", policy)[self.row_of(observation)]
-        if not self.masked:
-            return row
-        # the actions that were legal during learning may be illegal now, or the agent was never in this state
-        legal = legal_actions("info['action_mask']", info.get("action_mask"), row.size)
-        return legal * row if row[legal].any() else legal.astype(np.float64)
+def warn_of_cuts(cut: int, episodes: int, max_steps: int, name: str) -> None:
+    """Warn if episodes were cut, so that their returns are those of their first steps alone."""
+    if cut:
+        warnings.warn(
+            f"{name}: {cut} of {episodes} episodes were cut at {max_steps:,} steps, and their returns are those of "
+            "these steps; a time limit ends episodes earlier: gymnasium.make(..., max_episode_steps=...)",
+            errors.CutEpisodesWarning,
+            stacklevel=errors.level_of_the_caller(),
+        )

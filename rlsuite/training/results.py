@@ -68,6 +68,11 @@ class Record:
     evaluation_return : ndarray of float64, shape (n_evaluations,)
         Undiscounted return of that policy, as it is usually published, of an episode with the environment's time limit;
         NaN where there is no limit and the policy may never reach an end.
+    follows : bool
+        Whether the policy evaluated is the one that the agent follows, and learns the values of, not a greedy one.
+    value_error : ndarray of float64, shape (n_evaluations,)
+        Root mean squared error of the learned state values against the exact ones of the policy that is evaluated, see
+        `rlsuite.training.value_error`; empty for an agent that learns how to act, or without a model.
     end_probability : float or None
         Probability that the last policy evaluated reaches an end from the start; None if none was evaluated, the model
         is not known, or has no end.
@@ -100,6 +105,8 @@ class Record:
     evaluation_time: IndexArray = field(default_factory=_integers)
     evaluation: FloatArray = field(default_factory=_floats)
     evaluation_return: FloatArray = field(default_factory=_floats)
+    follows: bool = False
+    value_error: FloatArray = field(default_factory=_floats)
     end_probability: float | None = None
     optimal_value: float | None = None
     value_bounds: Bounds = UNKNOWN

@@ -1,5 +1,6 @@
 """One learning run: an agent's memory, an environment, their generators, and the record of the run."""
 
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -21,9 +22,10 @@ from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.observation_view import Encoding, ObservationView, View
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.training.acting import Policy
 from rlsuite.training.budget import LOOPS, PATIENCE, Budget, LoopChoice
 from rlsuite.training.engines import CHUNK, CompiledEngine, Learner
-from rlsuite.training.evaluation import Policy, evaluator
+from rlsuite.training.evaluation import evaluator
 from rlsuite.training.expected_rewards import ExpectedRewards, reward_limits
 from rlsuite.training.kernels import (
     ALL_EPISODES,
@@ -39,6 +41,7 @@ from rlsuite.training.run_log import Keeping, RunLog
 from rlsuite.training.signals import EndingSignals, Stopped
 from rlsuite.training.step_buffer import first_answer, first_mask_of
 from rlsuite.training.stepping import EnvironmentEngine
+from rlsuite.training.value_error import Prediction, value_errors
 from rlsuite.training.verification import VerifiedEngine
 from rlsuite.training.watch import Watch
 
@@ -158,7 +161,12 @@ class Run:
         return EnvironmentEngine(self.facts, self.learner, self.mask_info, self.encode, info, expected)
 
     def learn(
-        self, budget: Budget, policy: Callable[[], Policy], progress: bool, keeping: Keeping | None = None
+        self,
+        budget: Budget,
+        policy: Callable[[], Policy],
+        progress: bool,
+        keeping: Keeping | None = None,
+        prediction: Callable[[], Prediction] | None = None,
     ) -> None:
         """Learn; `record` returns the results, even if an error or Ctrl-C ended it early.
 
@@ -173,6 +181,8 @@ class Run:
             Show a progress bar with episodes, mean return of the last 100, steps per second and the time left.
         keeping : Keeping or None
             How the run is kept meanwhile.
+        prediction : callable or None
+            Gives the state values that the agent has learned so far, if it evaluates a policy.
         """
         self.log = RunLog(budget.unit)
         self._look_again()
@@ -186,7 +196,7 @@ class Run:
             with signals:
                 try:
                     before = int(self.learner.run_state.position[ALL_STEPS])
-                    self._advance(budget, policy, progress, signals, keeping)
+                    self._advance(budget, policy, progress, signals, keeping, prediction)
                     self._say_how_fast(int(self.learner.run_state.position[ALL_STEPS]) - before)
                 except Stopped:
                     if keeping is not None and not keeping.stop.is_set():
@@ -212,6 +222,7 @@ class Run:
         progress: bool,
         signals: EndingSignals,
         keeping: Keeping | None,
+        prediction: Callable[[], Prediction] | None,
     ) -> None:
         """Learn from one time to the next, and record what is measured at each."""
         position = self.learner.run_state.position
@@ -220,7 +231,7 @@ class Run:
         start = int(position[clock])
         log.record_times = times = start + np.array(budget.times(budget.record_every))
         stops = times[-1:]
-        evaluate = None
+        evaluate = judge = None
         if budget.evaluate_every:
             stops = start + np.array(budget.times(budget.evaluate_every))
             times = np.union1d(times, stops)
@@ -253,7 +264,7 @@ class Run:
                     self._tell(signals)
                     if evaluate is not None:  # what the table said is void
                         log.evaluations.clear()
-                        evaluate = evaluator(self.facts, None, self.gamma, self.seed, self.encode)
+                        evaluate, judge = evaluator(self.facts, None, self.gamma, self.seed, self.encode), None
                 signals.check()
                 if keeping is not None:
                     keeping.record(int(position[ALL_STEPS]) - steps, time.perf_counter() - began)
@@ -267,8 +278,13 @@ class Run:
                     bar.set_postfix(log.summary(), refresh=False)
                     bar.update(int(position[clock]) - start - bar.n)
                 if evaluate is not None and log.reached == ahead:
-                    found = evaluate(policy(), int(position[clock]))
-                    log.evaluations.append((int(position[clock]), found.value, found.total))
+                    found, error = evaluate(policy(), int(position[clock])), math.nan
+                    if prediction is not None:
+                        learned = prediction()
+                        judge = judge or value_errors(self.form.judged, self.facts.time_limit, learned)
+                        error = math.nan if judge is None else judge.of(learned.value)
+                        log.follows = True
+                    log.evaluations.append((int(position[clock]), found.value, found.total, error))
             if isinstance(self.engine, VerifiedEngine) and (difference := self.engine.finish()):
                 self._step_from_here(difference)
             if evaluate is not None:
@@ -322,6 +338,8 @@ class Run:
             evaluation_time=evaluations[:, 0].astype(np.int64),
             evaluation=evaluations[:, 1],
             evaluation_return=evaluations[:, 2],
+            follows=log.follows,
+            value_error=evaluations[:, 3] if np.isfinite(evaluations[:, 3]).all() else np.zeros(0),
             end_probability=log.ends,
             value_bounds=value,
             return_bounds=total,

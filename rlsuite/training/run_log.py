@@ -77,7 +77,8 @@ class RunLog:
     times: IndexArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # times of what follows
     sums: list[FloatArray] = field(default_factory=lambda: [])  # (n, 2): reward and regret in all, at the first times
     record_times: IndexArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # those with sums
-    evaluations: list[tuple[int, float, float]] = field(default_factory=lambda: [])  # time, value, total
+    evaluations: list[tuple[int, float, float, float]] = field(default_factory=lambda: [])  # time, value, total, error
+    follows: bool = False
     ends: float | None = None
     seconds: float = 0.0  # of learning alone
     reached: int = 0  # how many times were reached

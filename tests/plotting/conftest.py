@@ -26,6 +26,7 @@ def results_of():
                 "evaluation_time": np.array([100, 200, 300]),
                 "evaluation": generator.normal(70.0, 2.0, 3),
                 "evaluation_return": generator.normal(90.0, 2.0, 3),
+                "value_error": np.array([3.0, 2.0, 1.0]) / (seed + 1),
                 "optimal_value": 81.0,
             }
             records.append(Record(seed=seed, **(values | fields)))

@@ -7,9 +7,9 @@ from sklearn.dummy import DummyClassifier
 
 import rlsuite as rl
 from rlsuite.approximation import Batch, SemiGradientSarsa
-from rlsuite.approximation.batch.rollout import returns_of
 from rlsuite.approximation.policies.classification_iteration import ClassificationIteration
 from rlsuite.errors import LearningError
+from rlsuite.training.episodes import returns_of
 
 
 class Paying(gymnasium.Env):

@@ -35,7 +35,7 @@ from rlsuite.core.fingerprints import reads
 from rlsuite.core.npz import Npz
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.models.aliases import AnyArray
-from rlsuite.training.evaluation import Policy
+from rlsuite.training.acting import Policy
 
 if TYPE_CHECKING:  # the feature maps need scikit-learn
     from rlsuite.features.estimators import Transformer

@@ -18,7 +18,7 @@ from rlsuite.core.described import Described, Plain
 from rlsuite.core.npz import Npz
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.models.aliases import AnyArray
-from rlsuite.training.evaluation import Policy
+from rlsuite.training.acting import Policy
 
 Greedy: TypeAlias = Callable[[NDArray[np.float64], "ArrayLike | None"], NDArray[np.float64]]
 """From action values and masks, both (n, n_actions), to a policy of that shape."""

@@ -17,7 +17,7 @@ from rlsuite.core.aliases import Observation
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number, legal_actions
 from rlsuite.models.policies import check_policy_form, policy_weights
-from rlsuite.training.evaluation import Policy
+from rlsuite.training.acting import Policy
 
 if TYPE_CHECKING:  # the feature maps need scikit-learn
     from rlsuite.features.estimators import Transformer

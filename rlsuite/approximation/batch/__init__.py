@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from rlsuite.approximation.batch.lspi import LSPI as LSPI
     from rlsuite.approximation.batch.lstd import LSTD as LSTD
     from rlsuite.approximation.batch.regressors import LocallyWeightedRegression as LocallyWeightedRegression
-    from rlsuite.approximation.batch.rollout import Rollout as Rollout
-    from rlsuite.approximation.batch.rollout import episode_of as episode_of
-    from rlsuite.approximation.batch.rollout import returns_of as returns_of
+    from rlsuite.training.episodes import Rollout as Rollout
+    from rlsuite.training.episodes import episode_of as episode_of
+    from rlsuite.training.episodes import returns_of as returns_of
 else:
     __getattr__, __dir__, __all__ = _loaded_on_first_use(__name__)

@@ -1,73 +1,13 @@
-"""Legal actions: those that an environment gives during an episode, and those that a batch has at its observations."""
+"""The legal actions that a batch has at its observations."""
 
-import inspect
-from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from gymnasium import spaces
 from numpy.typing import NDArray
 
-from rlsuite.core.aliases import Env
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import legal_actions
-from rlsuite.environments.facts import facts_of
-from rlsuite.errors import LearningError, ParameterError
-from rlsuite.training.step_buffer import mask_of
-
-
-class MaskedActions:
-    """The legal actions at each step of an episode, from ``info["action_mask"]``.
-
-    Parameters
-    ----------
-    env : gymnasium.Env
-        The environment.
-    masked : bool, optional
-        Whether it has masks; by default the first info decides.
-    """
-
-    def __init__(self, env: Env, *, masked: bool | None = None) -> None:
-        self._facts = facts_of(env)
-        self._n_actions = int(env.action_space.n) if isinstance(env.action_space, spaces.Discrete) else 0
-        self._masked = masked
-
-    def after(self, info: Mapping[str, Any], step: int, *, over: bool = False) -> NDArray[np.bool_] | None:
-        """Return the legal actions (n_actions,) after so many steps of the episode; None if all are, always.
-
-        Raises
-        ------
-        LearningError
-            If the mask is not a 0 or 1 for each action, leaves no action, or is missing where the first info had one.
-        """
-        if self._masked is None:
-            self._masked = self._n_actions > 0 and self._facts.has_action_mask(info)
-        if not self._masked:
-            return None
-        where = f"{self._facts.name}, {f'step {step}' if step else 'reset'}:"
-        if "action_mask" not in info:
-            if over:
-                return np.zeros(self._n_actions, dtype=np.bool_)
-            raise LearningError(f"{where} info has no action_mask, but that of the first reset had one")
-        legal = mask_of(info["action_mask"], self._n_actions, where)
-        if not over and not legal.any():
-            raise LearningError(
-                f"{where} info['action_mask'] leaves no action, and the episode goes on; an environment has to end the "
-                "episode where no action is legal"
-            )
-        return legal
-
-
-def takes_mask(policy: Callable[..., object]) -> bool:
-    """Whether a policy can be told the legal actions: ``policy(observation, action_mask=...)``.
-
-    >>> takes_mask(lambda observation, action_mask=None: 0), takes_mask(lambda observation: 0)
-    (True, False)
-    """
-    try:
-        return "action_mask" in inspect.signature(policy).parameters
-    except (TypeError, ValueError):  # a builtin without a signature
-        return False
+from rlsuite.errors import ParameterError
 
 
 class KnownActions:

@@ -7,10 +7,10 @@ published data set, or made from a model, in which every transition is weighted 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Self, SupportsInt
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -212,7 +212,7 @@ class Batch:
         *,
         steps: int | None = None,
         episodes: int | None = None,
-        policy: Callable[..., SupportsInt] | None = None,
+        policy: object = None,
         seed: int | None = None,
     ) -> Self:
         """Act in an environment, and record the transitions.
@@ -223,9 +223,10 @@ class Batch:
             An id, ``module:Id``, ``file.py:Class``, or an instance, with a Discrete action space.
         steps, episodes : int
             How long; one of the two. An unfinished episode is cut off.
-        policy : callable, optional
-            ``policy(observation) -> action``, such as the ``act`` of an agent; by default all legal actions are equally
-            likely. Where some actions are illegal, a policy that has a parameter ``action_mask`` receives them.
+        policy : policy, optional
+            ``policy(observation) -> action``, an agent, a table, and whatever else `rlsuite.evaluate` takes; by default
+            all legal actions are equally likely. Where some actions are illegal, a function that has a parameter
+            ``action_mask`` receives them.
         seed : int, optional
             Source of all randomness of the environment and of random actions.
 

@@ -5,16 +5,14 @@ Each function returns the arguments of `Batch.from_arrays`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, SupportsInt, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.approximation.batch.action_masks import MaskedActions
 from rlsuite.approximation.batch.columns import observations
 from rlsuite.approximation.batch.observations import check_discrete_actions
-from rlsuite.approximation.batch.rollout import check_callable, chosen_of
 from rlsuite.core.aliases import Env, Space
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_reward, whole_amount, whole_number
@@ -22,6 +20,7 @@ from rlsuite.environments.facts import dynamics_of, name_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_view import encoding
 from rlsuite.errors import LearningError, MissingPackage, ParameterError, UnsuitableEnvironment
+from rlsuite.training.acting import Asked, MaskedActions, acting, chosen_of
 
 if TYPE_CHECKING:
     from rlsuite.models import MDP
@@ -68,7 +67,7 @@ def collected(
     env: str | Env,
     steps: int | None,
     episodes: int | None,
-    policy: Callable[..., SupportsInt] | None,
+    policy: object,
     seed: int | None,
 ) -> Transitions:
     """Act in an environment; see `Batch.collect`."""
@@ -77,8 +76,6 @@ def collected(
     most_steps = None if steps is None else whole_amount("steps", steps)
     most_episodes = None if episodes is None else whole_amount("episodes", episodes)
     entropy = None if seed is None else whole_number("seed", seed, at_least=0)
-    if policy is not None:
-        check_callable("policy", policy)
     made = find_env(env)
     name = name_of(made)
     space = check_discrete_actions(made.action_space, name)
@@ -86,6 +83,7 @@ def collected(
     lowest, many = int(space.start), int(space.n)
     env_seed, action_seed = np.random.SeedSequence(entropy).spawn(2)
     rng = np.random.default_rng(action_seed)
+    act = None if policy is None else acting("policy", policy, made, rng)
     seen: list[NDArray[np.float64]] = []
     after: list[NDArray[np.float64]] = []
     taken: list[int] = []
@@ -100,8 +98,8 @@ def collected(
     # copies: an environment may write into the same array again
     vector, begins, finished = np.array(as_vector(observation)), True, 0
     while len(taken) != most_steps and finished != most_episodes:
-        if policy is not None:
-            action = int(chosen_of("policy", policy, observation, space, legal))
+        if act is not None:
+            action = int(cast("SupportsInt", chosen_of("policy", act, observation, space, legal)))
         elif legal is None:
             action = lowest + int(rng.integers(many))
         else:
@@ -127,6 +125,8 @@ def collected(
             )
         if begins:
             finished += 1
+            if isinstance(act, Asked):
+                act.begin()
             observation, info = made.reset()
             vector = np.array(as_vector(observation))
             legal = masks.after(info, 0)

@@ -15,7 +15,6 @@ from rlsuite import errors
 from rlsuite.agents.exploration import choices
 from rlsuite.agents.memory import Memory
 from rlsuite.agents.schedules import EPISODES, STEPS, Rate
-from rlsuite.approximation.batch.rollout import returns_of
 from rlsuite.approximation.deep.n_step import Window
 from rlsuite.approximation.deep.prioritised import PrioritisedReplay
 from rlsuite.approximation.deep.q_learner import QLearner
@@ -26,6 +25,7 @@ from rlsuite.core.checks import finite_reward
 from rlsuite.environments.facts import facts_of, name_of
 from rlsuite.models.aliases import AnyArray
 from rlsuite.training.budget import Budget
+from rlsuite.training.episodes import returns_of
 from rlsuite.training.evaluation import Evaluation
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record, TimeUnit

@@ -7,8 +7,8 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.approximation.batch.rollout import Act, returns_of
 from rlsuite.core.aliases import Env
+from rlsuite.training.episodes import Act, returns_of
 
 
 class Played(NamedTuple):

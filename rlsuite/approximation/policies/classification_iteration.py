@@ -29,7 +29,6 @@ from tqdm import tqdm
 from rlsuite import errors
 from rlsuite.agents.learner import Learner
 from rlsuite.agents.storage import EPISODE, episodes_of
-from rlsuite.approximation.batch.action_masks import MaskedActions
 from rlsuite.approximation.experience import Experience
 from rlsuite.approximation.policies.cloning import ClassifierPolicy
 from rlsuite.approximation.policies.policy_search import draw_seed
@@ -45,6 +44,7 @@ from rlsuite.environments.facts import action_space_of, facts_of, name_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_view import Encoding, encoding
 from rlsuite.features.estimators import Predictor
+from rlsuite.training.acting import MaskedActions
 from rlsuite.training.budget import Budget
 from rlsuite.training.optimum import Optima
 

@@ -38,7 +38,6 @@ from rlsuite import errors
 from rlsuite.agents.learner import Learner
 from rlsuite.agents.schedules import Schedule, as_schedule
 from rlsuite.agents.storage import EPISODE, episodes_of
-from rlsuite.approximation.batch.rollout import LONGEST
 from rlsuite.approximation.experience import Experience
 from rlsuite.approximation.policies.candidates import Played, play
 from rlsuite.approximation.policies.linear_policy import LinearPolicy, ParametricPolicy
@@ -52,6 +51,7 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.npz import Npz
 from rlsuite.environments.finding import find_env
 from rlsuite.training.budget import Budget
+from rlsuite.training.episodes import LONGEST
 from rlsuite.training.optimum import Optima
 
 FORMAT: Final = "rlsuite policy search 1"

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.approximation.batch.batch import Batch
-from rlsuite.approximation.batch.rollout import LONGEST, returns_of
 from rlsuite.approximation.selection.cross_validation import (
     ActingLearner,
     Learner,
@@ -34,6 +33,7 @@ from rlsuite.core.aliases import Env
 from rlsuite.core.checks import whole_amount, whole_number, worker_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import LearningError, ParameterError, UnsuitableEnvironment
+from rlsuite.training.episodes import LONGEST, returns_of
 from rlsuite.training.statistics import mean_interval
 
 

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.approximation.batch.batch import Batch, check_batch
-from rlsuite.approximation.batch.rollout import Act
 from rlsuite.approximation.selection import diagnostics
 from rlsuite.approximation.selection.diagnostics import Values
 from rlsuite.core.array_like import ArrayLike
@@ -25,6 +24,7 @@ from rlsuite.core.checks import one_of, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import LearningError, OutsideWarning, ParameterError, RlsuiteWarning, level_of_the_caller
 from rlsuite.features.estimators import T, clone, scikit_learn
+from rlsuite.training.episodes import Act
 
 
 class Learner(Protocol):

@@ -13,10 +13,10 @@ import pytest
 
 import rlsuite as rl
 from rlsuite import errors
-from rlsuite.approximation.batch.rollout import returns_of
 from rlsuite.approximation.deep import DQN
 from rlsuite.core.described import describe
 from rlsuite.registry import build_agent, learner_classes
+from rlsuite.training.episodes import returns_of
 
 torch = pytest.importorskip("torch")
 

@@ -13,8 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 import rlsuite as rl
 from rlsuite import errors
 from rlsuite.approximation.batch.batch import Batch
-from rlsuite.approximation.batch.rollout import returns_of
 from rlsuite.approximation.policies.cloning import ClassifierPolicy
+from rlsuite.training.episodes import returns_of
 
 pytestmark = pytest.mark.arithmetic
 

@@ -14,7 +14,6 @@ from scipy.stats import norm
 import rlsuite as rl
 import rlsuite_envs
 from rlsuite import errors
-from rlsuite.approximation.batch.rollout import returns_of
 from rlsuite.approximation.policies.linear_policy import LinearPolicy
 from rlsuite.approximation.policies.policy_search import (
     CrossEntropyMethod,
@@ -26,6 +25,7 @@ from rlsuite.core.described import describe
 from rlsuite.experiments import Experiment
 from rlsuite.features import OneHot
 from rlsuite.registry import build_agent, learner_classes
+from rlsuite.training.episodes import returns_of
 
 pytestmark = pytest.mark.arithmetic
 

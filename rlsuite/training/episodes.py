@@ -1,31 +1,24 @@
 """Whole episodes of a policy in any environment: returns and lengths.
 
-A policy is a function ``act(observation) -> action``; the ``act`` of every agent is one. Each episode has its own seed,
-drawn from the one that was given. So an episode does not depend on those before it, and episodes can be distributed
-over workers.
+A policy is whatever `rlsuite.training.acting` can ask for an action. Each episode has its own seed, drawn from the one
+that was given. So an episode does not depend on those before it, unless the policy itself draws, and episodes can be
+distributed over workers.
 """
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite import errors
-from rlsuite.approximation.batch.action_masks import MaskedActions, takes_mask
-from rlsuite.core.aliases import Env, Space
+from rlsuite.core.aliases import Env
 from rlsuite.core.checks import finite_reward, fraction, whole_amount, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.facts import name_of
 from rlsuite.environments.finding import find_env
+from rlsuite.training.acting import Act, Asked, MaskedActions, acting, chosen_of
 from rlsuite.training.engines import overflow
-
-Act = Callable[..., object]
-"""``act(observation) -> action``, both as the environment has them."""
-
-T = TypeVar("T")
+from rlsuite.training.step_buffer import first_answer
 
 LONGEST = 100_000
 """Default number of steps after which an episode is truncated: a policy may go round in circles for ever."""
@@ -34,24 +27,29 @@ LONGEST = 100_000
 class Rollout(NamedTuple):
     """The result of one episode."""
 
-    total: float
+    value: float
     """The discounted return."""
+    total: float
+    """The undiscounted return."""
     length: int
     """Steps."""
     terminated: bool
     """Whether it reached an end; if not, it was cut off."""
+    cut: bool
+    """Whether it was cut off after the most steps that were allowed here, not by the environment."""
 
 
 @says_what_to_write
-def episode_of(env: Env, act: Act, seed: int | None = None, gamma: float = 1.0, max_steps: int = LONGEST) -> Rollout:
+def episode_of(env: Env, act: object, seed: int | None = None, gamma: float = 1.0, max_steps: int = LONGEST) -> Rollout:
     """Play one episode.
 
     Parameters
     ----------
     env : gymnasium.Env
         The environment; it is reset first, and left where the episode ends.
-    act : callable
-        ``act(observation) -> action``; one that has a parameter ``action_mask`` receives the legal actions.
+    act : policy
+        ``act(observation) -> action``, and whatever else `rlsuite.evaluate` takes. A function that has a parameter
+        ``action_mask`` receives the legal actions.
     seed : int, optional
         Given to the environment's `reset`; without it, the environment's generator continues.
     gamma : float
@@ -71,32 +69,43 @@ def episode_of(env: Env, act: Act, seed: int | None = None, gamma: float = 1.0, 
     --------
     >>> import gymnasium
     >>> episode_of(gymnasium.make("CliffWalking-v1"), lambda state: 0, seed=7, max_steps=5)
-    Rollout(total=-5.0, length=5, terminated=False)
+    Rollout(value=-5.0, total=-5.0, length=5, terminated=False, cut=True)
     """
     discount_per_step, most = fraction("gamma", gamma), whole_amount("max_steps", max_steps)
-    check_callable("act", act)
-    observation, info = env.reset(seed=seed)
+    rng = np.random.default_rng(None if seed is None else whole_number("seed", seed, at_least=0))
+    return played(env, acting("act", act, env, rng), seed, discount_per_step, most, name="act")
+
+
+def played(
+    env: Env, act: Act, seed: int | None, gamma: float, max_steps: int, *, name: str, where: str = ""
+) -> Rollout:
+    """Play one episode of what `acting` has returned; `name` is the policy's, `where` begins a message."""
+    observation, info = first_answer(env, seed)
+    if isinstance(act, Asked):
+        act.begin()
     masks = MaskedActions(env)
     legal = masks.after(info, 0)
-    total, discount, name = 0.0, 1.0, name_of(env)
-    for length in range(1, most + 1):
-        action = chosen_of("act", act, observation, env.action_space, legal)
-        answer = env.step(action)
+    value, total, discount, where = 0.0, 0.0, 1.0, where or name_of(env)
+    for length in range(1, max_steps + 1):
+        action = chosen_of(name, act, observation, env.action_space, legal)
+        answer: Any = env.step(action)
         observation, reward, terminated, truncated, info = answer
-        total += discount * finite_reward(reward, name, length)
-        discount *= discount_per_step
+        paid = finite_reward(reward, where, length)
+        value += discount * paid
+        total += paid
+        discount *= gamma
         if not math.isfinite(total):
-            raise overflow(f"{name}, step {length}:")
+            raise overflow(f"{where}, step {length}:")
         if terminated or truncated:
-            return Rollout(total, length, bool(terminated))
+            return Rollout(value, total, length, bool(terminated), cut=False)
         legal = masks.after(info, length)
-    return Rollout(total, most, terminated=False)
+    return Rollout(value, total, max_steps, terminated=False, cut=True)
 
 
 @says_what_to_write
 def returns_of(
     env: str | Env,
-    act: Act,
+    act: object,
     episodes: int,
     seed: int | None = None,
     gamma: float = 1.0,
@@ -108,8 +117,8 @@ def returns_of(
     ----------
     env : str or gymnasium.Env
         An id, ``module:Id``, ``file.py:Class``, or an instance, which is left where the last episode ends.
-    act : callable
-        ``act(observation) -> action``: the bound method of an agent, or any function; one that has a parameter
+    act : policy
+        ``act(observation) -> action``, and whatever else `rlsuite.evaluate` takes. A function that has a parameter
         ``action_mask`` receives the legal actions, if some are illegal.
     episodes : int
         How many.
@@ -136,9 +145,12 @@ def returns_of(
     array([-5., -5., -5.])
     """
     seeds = episode_seeds(episodes, seed)
+    fraction("gamma", gamma)
+    whole_amount("max_steps", max_steps)
     made = find_env(env)
     try:
-        return np.array([episode_of(made, act, one, gamma, max_steps).total for one in seeds])
+        asked = acting("act", act, made, np.random.default_rng(seed))
+        return np.array([played(made, asked, one, gamma, max_steps, name="act").value for one in seeds])
     finally:
         if isinstance(env, str):
             made.close()
@@ -159,46 +171,3 @@ def episode_seeds(episodes: int, seed: int | None) -> list[int]:
     """
     entropy = None if seed is None else whole_number("seed", seed, at_least=0)
     return np.random.SeedSequence(entropy).generate_state(whole_amount("episodes", episodes)).tolist()
-
-
-def check_callable(name: str, policy: object) -> None:
-    """Raise unless a policy is a function.
-
-    Raises
-    ------
-    ParameterError
-        If it is not a function.
-    """
-    if not callable(policy):
-        hint = f"; of an agent, give the method: {name}=agent.act" if hasattr(policy, "act") else ""
-        raise errors.ParameterError(f"{name}={policy!r} is not a function from observations to actions{hint}")
-
-
-def chosen_of(
-    name: str, policy: Callable[..., T], observation: object, space: Space, legal: NDArray[np.bool_] | None = None
-) -> T:
-    """Return the action of a policy, checked: errors of environments about wrong actions are often unclear.
-
-    Raises
-    ------
-    LearningError
-        If the space is Discrete, and the action is not in it or not among the legal actions (n_actions,).
-    """
-    masked = legal is not None and takes_mask(policy)
-    action = policy(observation, action_mask=legal) if masked else policy(observation)
-    if isinstance(space, gymnasium.spaces.Discrete) and not space.contains(action):
-        last = int(space.start) + int(space.n) - 1
-        raise errors.LearningError(
-            f"{name}(observation) returned {action!r} for observation {observation!r}; the actions are the whole "
-            f"numbers {int(space.start)}..{last}"
-        )
-    if legal is not None and isinstance(space, gymnasium.spaces.Discrete):
-        taken, lowest = int(cast(int, action)), int(space.start)
-        if not legal[taken - lowest]:
-            allowed = ", ".join(map(str, np.flatnonzero(legal) + lowest))
-            hint = "" if masked else f"; {name} is told which if it has a parameter action_mask"
-            raise errors.LearningError(
-                f"{name}(observation) returned {taken} for observation {observation!r}, where "
-                f"info['action_mask'] allows {allowed}{hint}"
-            )
-    return action
