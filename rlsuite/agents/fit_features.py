@@ -8,7 +8,6 @@ file keeps what has been fitted; so all loops, and a run that goes on from a fil
 import copy
 import warnings
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any, Final, NamedTuple, cast
 
 import gymnasium
@@ -78,21 +77,52 @@ def bind_features(features: FeatureMap | Transformer | None, env: Env, seed: int
         If the observations are not numbers, or of another width than what the features were fitted to.
     """
     found = encoding(env.observation_space)
-    first = _First(env, found, seed, fit_on)
     if features is None:
         features = OneHot() if isinstance(env.observation_space, gymnasium.spaces.Discrete) else Identity()
-    if not isinstance(features, FeatureMap):
-        bound = _of_others(features, found, first)
-    elif features.is_fitted:
-        bound = Bound(copy.deepcopy(features), found, 0)
-    else:
-        with first.naming(features):
-            fitted = clone(features).fit_seen(found.low, found.high, lambda: first.seen().observations, first.rng)
-        bound = Bound(fitted, found, first.used)
-    check_width(bound.features, bound.encoding)
+    bound = _bound(features, found, _First(env, found, seed, fit_on))
     if seed is not None:
         warn_of_numbers(features, env)
     return bound
+
+
+def _bound(features: FeatureMap | Transformer, found: Encoding, source: "_Source") -> Bound:
+    """Fit features to observations from a source, if they need any."""
+    if not isinstance(features, FeatureMap):
+        bound = _of_others(features, found, source)
+    elif features.is_fitted:
+        bound = Bound(copy.deepcopy(features), found, 0)
+    else:
+        with source.naming(features):
+            fitted = clone(features).fit_seen(found.low, found.high, lambda: source.seen().observations, source.rng)
+        bound = Bound(fitted, found, source.used)
+    check_width(bound.features, bound.encoding)
+    return bound
+
+
+def fit_again(features: FeatureMap | Transformer | None, found: Encoding, seen: Seen, seed: int) -> Bound:
+    """Fit features that learn from data to other observations of the same environment.
+
+    Parameters
+    ----------
+    features : FeatureMap, transformer or None
+        As given to the agent.
+    found : Encoding
+        That of the features until now.
+    seen : Seen
+        The observations, and what a tree or a classifier learns of them.
+    seed : int
+        For maps that leave their seed open.
+
+    Raises
+    ------
+    ParameterError
+        If the features do not learn from data, were given fitted, or cannot be fitted to the observations.
+    """
+    if features is None or not learn_from_data(features):
+        raise errors.ParameterError(
+            f"features: {shown(features)} cannot be fitted again: it does not learn from data, or was given fitted"
+        )
+    return _bound(features, found._replace(transform=None), _Source(seen, seed))
 
 
 def bind_again(fitted: FeatureMap, before: Encoding, env: Env) -> Encoding:
@@ -204,31 +234,44 @@ def legal_ids(env: Env) -> NDArray[np.bool_]:
 # ----------------------------------------------------------------------------------------- what is seen at first
 
 
-class _First:
-    """What is seen in an environment before the first step of a run, once somebody asks for it."""
+class _Source:
+    """Observations to fit features to, and the seeds of the fit."""
+
+    def __init__(self, seen: Seen | None, seed: int, what: str = "the observations given") -> None:
+        self._seen, self.own_seed, self.what = seen, seed, what
+        self.rng = np.random.default_rng(seed)
+        self.used = 0
+
+    def seen(self) -> Seen:
+        """The observations (n, d), and what followed them."""
+        if self._seen is None:
+            self._seen = self.look()
+        self.used = len(self._seen.observations)
+        return self._seen
+
+    def look(self) -> Seen:
+        """Make the observations, once somebody asks for them."""
+        raise NotImplementedError
+
+    def naming(self, features: object) -> Any:
+        """Raise what goes wrong in a fit with the name of what was fitted."""
+        return naming(f"features: {type(features).__name__} cannot be fitted to {self.what}", errors.ParameterError)
+
+
+class _First(_Source):
+    """What is seen in an environment before the first step of a run."""
 
     def __init__(self, env: Env, found: Encoding, seed: int | None, fit_on: int) -> None:
         self.env, self.encoding, self.seed, self.fit_on = env, found, seed, fit_on
         drawn = seeds_of_features(0 if seed is None else seed).generate_state(2)
-        self.env_seed, self.own_seed = (int(one) for one in drawn)
-        self.rng = np.random.default_rng(self.own_seed)
-        self.used = 0
+        self.env_seed = int(drawn[0])
+        super().__init__(None, int(drawn[1]), f"the first {fit_on:,} observations of {name_of(env)}")
 
-    @cache  # noqa: B019 - it lives as long as one call of `bind_features`
-    def seen(self) -> Seen:
-        """The observations (n, d), and what followed them."""
+    def look(self) -> Seen:
+        """Take random actions."""
         if self.seed is None:
             raise errors.NotLearned("these features learn from what is seen in a run, and none has begun")
-        self.used = self.fit_on
         return random_steps(self.env, self.encoding, self.fit_on, self.env_seed)
-
-    def naming(self, features: object) -> Any:
-        """Raise what goes wrong in a fit with the name of what was fitted."""
-        name = type(features).__name__
-        return naming(
-            f"features: {name} cannot be fitted to the first {self.fit_on:,} observations of {name_of(self.env)}",
-            errors.ParameterError,
-        )
 
 
 def random_steps(env: Env, found: Encoding, n: int, seed: int) -> Seen:
@@ -301,17 +344,17 @@ class Outside:
         return Identity().fit_bounds(unknown, unknown), found._replace(transform=self, plain=False)
 
 
-def _of_others(estimator: Transformer, found: Encoding, first: _First) -> Bound:
+def _of_others(estimator: Transformer, found: Encoding, source: _Source) -> Bound:
     """Apply features that only Python can compute to the observations before the agent receives them."""
     try:
         return Bound(*Outside(estimator).bind(found), 0)
     except errors.UnsuitableEnvironment:
         if is_fitted(estimator):
             raise
-    seen = first.seen()
-    with first.naming(estimator):
-        fitted = Outside(fit_estimator(estimator, seen, first.rng), seen, first.own_seed)
-        return Bound(*fitted.bind(found), first.used)
+    seen = source.seen()
+    with source.naming(estimator):
+        fitted = Outside(fit_estimator(estimator, seen, source.rng), seen, source.own_seed)
+        return Bound(*fitted.bind(found), source.used)
 
 
 # -------------------------------------------------------------------------------------------------------------- files

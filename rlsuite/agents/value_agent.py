@@ -1,10 +1,11 @@
 """The base of all agents that learn values, in whatever represents them: see `rlsuite.agents.values`."""
 
+import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.memory import ABSENT, Memory
@@ -12,7 +13,7 @@ from rlsuite.agents.rule_parameters import in_memory
 from rlsuite.agents.schedules import Schedule, as_schedule
 from rlsuite.agents.values import Representation, Table
 from rlsuite.core.aliases import Env, Own
-from rlsuite.core.checks import finite_number
+from rlsuite.core.checks import finite_number, whole_number
 from rlsuite.core.described import Plain
 from rlsuite.core.npz import Npz
 from rlsuite.environments.observation_view import Encoding
@@ -99,6 +100,45 @@ class ValueAgent(Agent):
         if self._memory is not None:
             self.values_.check_memory(self._memory)
         return super()._restore_memory(legal, legality)
+
+    def refit(self, observations: ArrayLike, seed: int = 0) -> Self:
+        """Fit features that learn from data again, to what the agent has come to see.
+
+        The values at these observations stay as they are, as nearly as the new features can (least squares). The next
+        `learn` begins a new run, with what was learned; whichever loop it takes, the result is the same.
+
+        Parameters
+        ----------
+        observations : array_like (n, d), or ids (n, 1)
+            Such as ``Batch.collect(env, steps=5_000, policy=agent.act).observation``.
+        seed : int
+            Of maps that leave their own seed open.
+
+        Raises
+        ------
+        NotLearned
+            Before the first `learn`.
+        ParameterError
+            If there are no features, they do not learn from data or were given fitted, or cannot be fitted to these
+            observations.
+
+        Examples
+        --------
+        >>> import rlsuite as rl, rlsuite_envs
+        >>> from rlsuite.approximation import Batch, Standardization
+        >>> cliff = rl.find_env("CliffWalking-v1", observe="cell")
+        >>> agent = rl.Sarsa(features=Standardization()).learn(cliff, steps=500, seed=1)
+        >>> seen = Batch.collect(cliff, steps=500, policy=agent.act, seed=1).observation
+        >>> agent.refit(seen).learn(cliff, steps=500, seed=2).weights_.shape
+        (2, 4)
+        """
+        memory = self.memory_
+        renewed, carry_over = self.values_.refit(memory, observations, whole_number("seed", seed, 0))
+        twin = copy.copy(self)
+        twin.values_ = renewed
+        self._memory = carry_over(twin.init_memory(memory.legal, memory.legality))
+        self.values_, self._run, self._before, self._loaded = renewed, None, None, None
+        return self
 
     # ------------------------------------------------------------------------------------------------ what was learned
 

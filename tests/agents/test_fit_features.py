@@ -74,6 +74,46 @@ def test_the_same_bytes_in_both_loops_and_by_way_of_a_file(name, tmp_path):
     assert other.weights_.tobytes() != compiled.weights_.tobytes()
 
 
+def test_features_are_fitted_again_on_request(tmp_path):
+    """To the same bytes in both loops; what was learned stays, and is read again from a file."""
+    env, path = cliff(), tmp_path / "agent.npz"
+    for features in (Clusters(8, seed=1), DecisionTreeRegressor(max_leaf_nodes=6)):
+        agents = [sarsa(features).learn(env, steps=300, seed=3, loop=loop) for loop in ("auto", "stepwise")]
+        seen = np.unique(np.argwhere(np.ones((4, 12))), axis=0)[:30]
+        before, clock = agents[0].q(seen), agents[0].memory_.clock.copy()
+        for agent in agents:
+            assert agent.refit(seen) is agent
+            assert agent.values_.fitted_on == len(seen)
+            assert agent.memory_.clock.tolist() == clock.tolist()
+        agents[0].save(path)
+        agents.append(rl.load(path))
+        after = agents[0].q(seen)
+        assert np.abs(after - before).mean() < np.abs(before - before.mean(axis=0)).mean()
+        for agent, loop in zip(agents, ("auto", "stepwise", "auto"), strict=True):
+            agent.learn(env, steps=100, seed=5, loop=loop)
+        assert len({agent.weights_.tobytes() for agent in agents}) == 1
+    seen = seen[:20]
+    rich = rl.ActorCritic(features=Clusters(20, seed=1)).learn(env, steps=100, seed=3)
+    value, preference = rich.value(seen), rich.q(seen)
+    rich.refit(seen)
+    np.testing.assert_allclose(rich.value(seen), value, atol=1e-9)
+    np.testing.assert_allclose(rich.q(seen), preference, atol=1e-9)
+    for agent, message in (
+        (rl.Sarsa(), "this Sarsa learns a table"),
+        (rl.Sarsa(features=TileCoding()), "TileCoding.* cannot be fitted again: it does not learn from data"),
+        (rl.Sarsa(features=Clusters(2).fit(seen)), "or was given fitted"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            agent.learn("CliffWalking-v1" if agent.features is None else env, steps=5, seed=1).refit(seen)
+    for wrong, message in (
+        ([[np.nan, 0.0]], "finite"),
+        ([[1.0]], "2"),
+        (seen[:3], "n_clusters=8 cannot be found in 3"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            sarsa(Clusters(8)).learn(env, steps=5, seed=1).refit(wrong)
+
+
 def test_what_is_seen_at_first_are_random_actions_and_the_returns_that_follow():
     env = rl.find_env("rlsuite/RandomWalk-v0")
     seen = random_steps(env, encoding(env.observation_space), 50, seed=1)

@@ -3,9 +3,10 @@
 The feature maps and scikit-learn are imported when features are given.
 """
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -216,6 +217,42 @@ class Linear(Representation):
                 f"this {self.owner} has learned {len(memory.weights)} weights per action, and the features of "
                 f"this environment need {self.fitted.n_features_out_}. Use a new agent for it"
             )
+
+    def refit(self, memory: Memory, observations: "ArrayLike", seed: int) -> tuple[Self, Callable[[Memory], Memory]]:
+        """Fit the features again; the new weights are those that change the values at the observations least.
+
+        Raises
+        ------
+        ParameterError
+            If the features do not learn from data, were given fitted, or cannot be fitted to the observations.
+        """
+        from rlsuite.agents.fit_features import fit_again
+        from rlsuite.features.checks import check_observations
+        from rlsuite.features.learned import Seen
+
+        rows = check_observations(observations, self.encoding.low.size, self.owner)
+        best = self.linear_in(memory.weights, memory, rows).max(axis=1)
+        renewed = copy.copy(self)
+        fitted, renewed.encoding, renewed.fitted_on = fit_again(self.features, self.encoding, Seen(rows, best), seed)
+        renewed._use(fitted, self.legal_ids)
+
+        def carry_over(new: Memory) -> Memory:
+            features = renewed.linear_in(np.eye(len(new.weights)), new, rows)
+
+            def carried(known: Any, fresh: AnyArray) -> Any:
+                if not hasattr(known, "dtype") or len(known) != len(memory.weights):  # a rate, or of no feature
+                    return known
+                if fresh.dtype != np.float64:
+                    return fresh
+                values = self.linear_in(known.reshape(len(known), -1), memory, rows)
+                return np.asarray(np.linalg.lstsq(features, values)[0]).reshape(fresh.shape)
+
+            names = getattr(memory.learned, "_fields", ())
+            kept = {name: carried(getattr(memory.learned, name), getattr(new.learned, name)) for name in names}
+            learned = new.learned._replace(**kept) if kept else new.learned
+            return new._replace(weights=carried(memory.weights, new.weights), learned=learned, clock=memory.clock)
+
+        return renewed, carry_over
 
     # --------------------------------------------------------------------------------------------- what was learned
 

@@ -8,6 +8,7 @@ from typing import ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite import errors
 from rlsuite.agents.episode_buffer import EpisodeBuffer, VectorEpisodeBuffer
 from rlsuite.agents.exploration import Exploration
 from rlsuite.agents.memory import Memory
@@ -92,6 +93,16 @@ class Representation(Described):
 
     def check_memory(self, memory: Memory) -> None:
         """Raise UnsuitableEnvironment if what was learned is of another size than the environment needs."""
+
+    def refit(self, memory: Memory, observations: "ArrayLike", seed: int) -> tuple[Self, Callable[[Memory], Memory]]:
+        """Fit features again; return a copy that has them, and what carries over into its new memory what was learned.
+
+        Raises
+        ------
+        ParameterError
+            If there are none, or they cannot be fitted to the observations.
+        """
+        raise errors.ParameterError(f"this {self.owner} learns a table: it has no features that could be fitted again")
 
     # --------------------------------------------------------------------------------------------- what was learned
 
