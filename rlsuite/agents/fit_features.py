@@ -80,8 +80,8 @@ def bind_features(features: FeatureMap | Transformer | None, env: Env, seed: int
     if features is None:
         features = OneHot() if isinstance(env.observation_space, gymnasium.spaces.Discrete) else Identity()
     bound = _bound(features, found, _First(env, found, seed, fit_on))
-    if seed is not None:
-        warn_of_numbers(features, env)
+    if seed is not None and has_cells(env):
+        warn_of_numbers(features, name_of(env), found.n_ids)
     return bound
 
 
@@ -183,8 +183,17 @@ def check_features(features: object) -> None:
         )
 
 
-def warn_of_numbers(features: object, env: Env) -> None:
+def warn_of_numbers(features: object, grid: str, n_states: int) -> None:
     """Warn if features would be computed from the number of a state where its place can be shown.
+
+    Parameters
+    ----------
+    features : FeatureMap or transformer
+        As given to the agent.
+    grid : str
+        The environment that shows such numbers; empty if it does not.
+    n_states : int
+        How many there are.
 
     Warns
     -----
@@ -194,13 +203,12 @@ def warn_of_numbers(features: object, env: Env) -> None:
     first = features
     while parts := getattr(first, "features", None) or getattr(first, "steps", None):  # one after the other
         first = parts[0][1] if isinstance(parts[0], tuple) else parts[0]
-    if isinstance(first, OneHot) or "OneHot" in type(first).__name__ or not has_cells(env):
+    if not grid or isinstance(first, OneHot) or "OneHot" in type(first).__name__:
         return
-    n = int(cast(Any, env.observation_space).n)
-    if isinstance(first, StateAggregation) and np.prod(first.bins) >= n:
+    if isinstance(first, StateAggregation) and np.prod(first.bins) >= n_states:
         return
     warnings.warn(
-        f"{name_of(env)} shows the number of a state, and {type(first).__name__} takes states with near numbers for "
+        f"{grid} shows the number of a state, and {type(first).__name__} takes states with near numbers for "
         'similar; make the environment with observe="cell", which shows where the state is',
         errors.StateNumberWarning,
         stacklevel=errors.level_of_the_caller(),

@@ -7,6 +7,7 @@ published data set, or made from a model, in which every transition is weighted 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -20,6 +21,9 @@ from rlsuite.core.aliases import Env, Space
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_number
 from rlsuite.core.keywords import says_what_to_write
+from rlsuite.environments.facts import name_of
+from rlsuite.environments.finding import find_env
+from rlsuite.environments.observing import has_cells
 from rlsuite.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -56,6 +60,8 @@ class Batch:
         Where the observations come from, if that is known: it says how one becomes a vector.
     action_mask, next_action_mask : ndarray (n, n_actions) bool, or None
         Which actions were legal before and after; None if all of them always are.
+    numbered_grid : str
+        The environment that it was collected in, if that shows the number of a state where it could show its cell.
 
     Examples
     --------
@@ -78,6 +84,7 @@ class Batch:
     observation_space: Space | None = None
     action_mask: NDArray[np.bool_] | None = None
     next_action_mask: NDArray[np.bool_] | None = None
+    numbered_grid: str = ""
 
     # -------------------------------------------------------------------------------------------- constructors
 
@@ -202,6 +209,7 @@ class Batch:
             parts[0].observation_space,
             np.concatenate([before for before, _ in masks]) if masked else None,
             np.concatenate([after for _, after in masks]) if masked else None,
+            parts[0].numbered_grid,
         )
 
     @classmethod
@@ -251,7 +259,9 @@ class Batch:
         """
         from rlsuite.approximation.batch.sources import collected
 
-        return cls.from_arrays(**collected(env, steps, episodes, policy, seed))
+        made = find_env(env)
+        batch = cls.from_arrays(**collected(made, steps, episodes, policy, seed))
+        return dataclasses.replace(batch, numbered_grid=name_of(made)) if has_cells(made) else batch
 
     @classmethod
     def from_model(cls, mdp: MDP) -> Self:
@@ -384,6 +394,7 @@ class Batch:
             self.observation_space,
             None if self.action_mask is None else self.action_mask[index],
             None if self.next_action_mask is None else self.next_action_mask[index],
+            self.numbered_grid,
         )
 
     def to_csv(self, path: str | PathLike[str]) -> None:

@@ -195,6 +195,7 @@ class BatchLearner(Learner):
                     raise errors.ParameterError(
                         f"{name}={value} is for an environment; a batch is learned from as it is"
                     )
+            self._warn_of_numbers(batch)
             self.seed_ = _entropy(seed)
             self._experience, self._before = None, (0, 0)
             lessons, self._lessons = self._lessons, []  # until the lesson is over, there is nothing to save
@@ -208,9 +209,6 @@ class BatchLearner(Learner):
             if before == (0, 0):
                 self.seed_ = _entropy(seed)
             run = Experience(find_env(env), self.gamma, self.seed_, optima or (Optima() if regret else None))
-        features: object = getattr(self, "features", None)
-        if features is not None:
-            warn_of_numbers(features, run.env)
         self._experience, self._asked_for = run, env
         self._collect(run, budget, before, progress)
         self.record_ = run.record()
@@ -225,6 +223,7 @@ class BatchLearner(Learner):
         policy = self._behaviour(run)
         batch = Batch.collect(run.env, **cast(Any, {budget.unit: length}), policy=policy, seed=self.seed_)
         ends = _ends(batch, run, budget)
+        self._warn_of_numbers(batch)
         if run.steps < steps:
             run.follow(batch.reward[:steps], ends[:steps])
         present: dict[str, int] = {"steps": 0}
@@ -252,6 +251,12 @@ class BatchLearner(Learner):
             began = time.perf_counter()
             self._learn_anew(batch, progress)
             run.seconds += time.perf_counter() - began
+
+    def _warn_of_numbers(self, batch: Batch) -> None:
+        """Warn of features of the numbers of states of a grid."""
+        features: object = getattr(self, "features", None)
+        if features is not None and isinstance(batch.observation_space, Discrete):
+            warn_of_numbers(features, batch.numbered_grid, int(batch.observation_space.n))
 
     def _learn_anew(self, batch: Batch, progress: bool) -> None:
         """Learn from a batch alone, forgetting what was known."""

@@ -178,8 +178,10 @@ def test_mistakes_are_answered(tmp_path):
         FittedQ().save(tmp_path / "none.npz")
     with pytest.raises(ParameterError, match=r"features: FunctionTransformer\.func: function has no plain description"):
         LSTD(FunctionTransformer(lambda x: x)).learn(CELLS(), steps=50, seed=1).save(tmp_path / "none.npz")
-    with pytest.warns(StateNumberWarning, match=r'RadialBasis takes states with near numbers .*observe="cell"'):
-        LSPI(RadialBasis(), gamma=0.9).learn(GRID, steps=50, seed=1)
+    collected = Batch.collect(GRID, steps=50, seed=1)
+    for source, length in ((GRID, {"steps": 50}), (collected, {}), (Batch.join([collected.take(range(40))]), {})):
+        with pytest.warns(StateNumberWarning, match=r'RadialBasis takes states with near numbers .*observe="cell"'):
+            LSPI(RadialBasis(), gamma=0.9).learn(source, **length, seed=1)
     with pytest.raises(ParameterError, match=r"write features=Chain\(\[\.\.\.\]\) for maps one after the other"):
         LSPI([RadialBasis()])
 
