@@ -5,14 +5,23 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rlsuite.cli.options import Commands, add_env_flags, add_json_flag, command, import_packages, keywords
-from rlsuite.cli.output import columns, one_line, print_json
+from rlsuite.cli.options import (
+    DEFAULT_GAMMA,
+    Commands,
+    add_env_flags,
+    add_json_flag,
+    command,
+    import_packages,
+    keywords,
+)
+from rlsuite.cli.output import columns, number, one_line, print_json
 from rlsuite.errors import LearningError, RlsuiteError, UnsuitableEnvironment
 
 if TYPE_CHECKING:
     from rlsuite.core.aliases import Env
     from rlsuite.environments.compiled_env import CompiledDynamics
     from rlsuite.environments.facts import EnvironmentFacts
+    from rlsuite.models import MDP, POMDP
 
 WALK = 200
 """Steps of the two runs that are compared."""
@@ -23,7 +32,8 @@ PROBING = 5.0
 DEADLINE = 60.0
 """Seconds that a check may take."""
 
-NO_TABLE = "no env.unwrapped.model and no env.unwrapped.P"
+NO_TABLE = "no transition table"
+"""As `train` and `solve` say it."""
 
 
 class Finding(NamedTuple):
@@ -205,7 +215,7 @@ def _table(make: Callable[..., Any]) -> Iterator[Finding]:
         if facts.dynamics is None:
             yield from _probed(make)
         else:
-            yield Finding("no", "table", f"{NO_TABLE}: agents can learn, planners cannot solve it")
+            yield Finding("no", "table", f"{NO_TABLE} (env.unwrapped.P or .model): planners cannot solve it")
             yield from _dynamics(facts, facts.dynamics)
         return
     kind = POMDP if isinstance(facts.model, POMDP) else MDP
@@ -218,26 +228,47 @@ def _table(make: Callable[..., Any]) -> Iterator[Finding]:
     yield Finding("ok", "table", f"{kind.__name__} with {model.n_states} states and {transitions} transitions")
     env.reset(seed=7)
     try:
-        trusted_model(facts, gamma=0.9)
+        trusted_model(facts, gamma=DEFAULT_GAMMA)
     except RlsuiteError as error:
         yield Finding("no", "compiled loop", f"{error}; agents learn stepwise")
     else:
         yield Finding("ok", "compiled loop", "table and step agree in a replay")
+        yield from _optimum(facts, model.replace(gamma=DEFAULT_GAMMA), "")
 
 
 def _probed(make: Callable[..., Any]) -> Iterator[Finding]:
-    """What can be done in an environment that exposes neither a table nor dynamics."""
-    from rlsuite.environments.tabulated_model import tabulate
+    """What `train --tabulate` would do in an environment that exposes neither a table nor dynamics."""
+    from rlsuite.environments.facts import facts_of
+    from rlsuite.environments.finding import namesake
+    from rlsuite.environments.forms import Wish
+    from rlsuite.environments.forms.form import Refusal
+    from rlsuite.environments.forms.tabulated import Tabulated
 
-    try:
-        model = tabulate(make(), gamma=0.9, deadline=PROBING)
-    except RlsuiteError as error:
-        yield Finding("no", "table", f"{NO_TABLE}, and probing gives none: {error}")
+    env = make()
+    _, info = env.reset(seed=7)
+    facts = facts_of(env)
+    wish = Wish(DEFAULT_GAMMA, "compiled", masked=facts.has_action_mask(info), patience=PROBING)
+    form = Tabulated.offer(facts, wish)
+    if isinstance(form, Refusal):
+        yield Finding("no", "table", f"{NO_TABLE}, and cannot be tabulated: {form.reason}{namesake(facts.name)}")
         yield Finding("no", "compiled loop", "no compiled dynamics (env.unwrapped.dynamics): agents learn stepwise")
     else:
-        kind = type(model).__name__
-        yield Finding("ok", "table", f"{NO_TABLE}, but --tabulate builds one: {kind} with {model.n_states} states")
+        yield Finding("ok", "table", f"{NO_TABLE}; --tabulate makes one: {form.reason}")
         yield Finding("ok", "compiled loop", "with --tabulate")
+        yield from _optimum(facts, form.judged, "with --tabulate, ")
+
+
+def _optimum(facts: "EnvironmentFacts", model: "MDP | POMDP | None", how: str) -> Iterator[Finding]:
+    """The optimum beside which `train` would print what was learned."""
+    from rlsuite.models import MDP
+    from rlsuite.training.optimum import Optima, without_model
+
+    if isinstance(model, MDP) or model is None:
+        found = without_model(facts, tabulated=True) if model is None else Optima().of(model)
+        if found.value is None:
+            yield Finding("no", "optimum", f"unknown: {found.unknown}")
+        else:
+            yield Finding("ok", "optimum", f"{how}{number(found.value)} (gamma {number(DEFAULT_GAMMA)})")
 
 
 def _dynamics(facts: "EnvironmentFacts", dynamics: "CompiledDynamics") -> Iterator[Finding]:

@@ -104,9 +104,7 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     for line in lines:
         print(f"  {line.replace(GREEDY, FOLLOWED_POLICY) if follows else line}")
     if row.optimum is None and row.measure != VALUE_ERROR and chosen.regret and records[0].optimum_unknown:
-        print(
-            f"  optimum unknown: {in_flags(records[0].optimum_unknown, chosen.parser)}{_namesake(chosen.environment)}"
-        )
+        print(f"  optimum unknown: {in_flags(records[0].optimum_unknown, chosen.parser)}")
     if not records[0].evaluation.size:
         print(f"  {NOT_EVALUATED.replace(GREEDY, FOLLOWED_POLICY) if follows else NOT_EVALUATED}")
         if records[0].optimal_value is not None:
@@ -164,17 +162,6 @@ def _fit(agent: "Agent") -> str:
 def _between(low: float | None, high: float | None) -> str:
     """An interval, after a blank; nothing with one seed."""
     return "" if low is None or high is None else f" [{number(low)}, {number(high)}]"
-
-
-def _namesake(env_id: str) -> str:
-    """Half a sentence about the environment of the same name in an installed package, which has a table; or nothing."""
-    from gymnasium.envs.registration import registry
-
-    from rlsuite.environments.finding import packages
-
-    spec = registry.get(env_id)
-    found = [one.id for one in registry.values() if spec and one.name == spec.name and one.namespace in packages()]
-    return f"; {found[-1]} has one" if found and env_id not in found else ""
 
 
 def _no_end_reached(agent: "Agent", results: "Results") -> str:

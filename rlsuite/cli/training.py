@@ -25,7 +25,7 @@ from rlsuite.cli.options import (
     workers_of,
 )
 from rlsuite.cli.outcome import report
-from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable
+from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, print_note
 from rlsuite.errors import LearningError, ParameterError, RlsuiteError, UnsuitableEnvironment
 
 if TYPE_CHECKING:
@@ -211,6 +211,7 @@ def _one_seed(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywords
             flag = name.replace("_", "-")
             raise ParameterError(f"--{flag}: {type(agent).__name__} saves what it has learned at the end alone: --save")
     options = {"regret": chosen.regret, **kept, **own_options(agent, chosen.loop, chosen.tabulate, None)}
+    _say_if_endless(chosen, agent, env)
     agent.learn(
         env,
         **_length(chosen, agent, env),
@@ -227,6 +228,7 @@ def _many_seeds(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywor
     from rlsuite.training.train import train
 
     env = find_env(chosen.environment, **env_keywords)
+    _say_if_endless(chosen, agent, env)
     results = train(
         agent,
         env,
@@ -240,6 +242,32 @@ def _many_seeds(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywor
         progress=_watched(),
     )
     return Results(results.agent, chosen.environment, results.records, results.failures)
+
+
+def _say_if_endless(chosen: argparse.Namespace, agent: "Agent", env: "Env") -> None:
+    """Say before the run if its episodes never end: no transition of a known table does, and there is no time limit."""
+    from rlsuite.environments.facts import NO_LIMIT, facts_of
+    from rlsuite.environments.forms.form import Form, Wish
+    from rlsuite.environments.forms.table import TableForm
+    from rlsuite.environments.forms.tabulated import Tabulated
+    from rlsuite.models import MDP
+    from rlsuite.training.budget import PATIENCE
+
+    facts = facts_of(env)
+    if facts.time_limit != NO_LIMIT:
+        return
+    asks = chosen.tabulate or (chosen.loop == "compiled" and chosen.tabulate is not False)
+    wish = Wish(agent.gamma, "compiled" if asks else "auto", patience=PATIENCE if asks else 0.0)
+    if not facts.has_table and asks:
+        _, info = env.reset(seed=0)
+        wish = wish._replace(masked=facts.has_action_mask(info))
+    form = TableForm.of(facts, wish) if facts.has_table else Tabulated.offer(facts, wish)  # which the run finds again
+    model = form.judged if isinstance(form, Form) else None
+    if isinstance(model, MDP) and model.n_states > 1 and not model.terminated.any():
+        print_note(
+            f"no episode of {facts.name} ends: no transition terminates it, and it has no time limit; "
+            "--max-episode-steps sets one"
+        )
 
 
 def _length(chosen: argparse.Namespace, agent: "Agent", env: "Env") -> Keywords:

@@ -6,7 +6,9 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from difflib import get_close_matches
+from importlib import import_module
 from importlib.metadata import entry_points
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -145,6 +147,22 @@ def packages() -> dict[str, str]:
     'rlsuite_envs'
     """
     return {point.name: point.value for point in entry_points(group=PLUGIN_GROUP)}
+
+
+def namesake(env_id: str, *, anywhere: bool = False) -> str:
+    """Return half a sentence about the environment of the same name in an installed package, which has a table.
+
+    It is empty if there is none; packages that have not been imported are looked at only with ``anywhere``.
+    """
+    from gymnasium.envs.registration import registry
+
+    if anywhere:
+        for package in packages().values():
+            with suppress(ImportError):  # what is missing is said where an environment of the package is asked for
+                import_module(package)
+    spec = registry.get(env_id)
+    found = [one.id for one in registry.values() if spec and one.name == spec.name and one.namespace in packages()]
+    return f"; {found[-1]} has one" if found and env_id not in found else ""
 
 
 # ------------------------------------------------------------------------------------------------------ by id

@@ -7,7 +7,7 @@ from rlsuite.core.aliases import Env
 from rlsuite.core.checks import fraction, positive_number, whole_amount
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, facts_of
-from rlsuite.environments.finding import find_env
+from rlsuite.environments.finding import find_env, namesake
 from rlsuite.environments.forms.form import Wish
 from rlsuite.environments.forms.known_kinds import is_known_kind
 from rlsuite.environments.forms.table import trusted_model
@@ -114,7 +114,8 @@ def tabulate(
         except NotTabulated as reason:
             if table is not None:
                 return _with_origin(table, f"{table.origin}; it could not be asked: {reason}")
-            raise errors.UnsuitableEnvironment(f"{facts.name} cannot be tabulated: {reason}{doubt}") from reason
+            also = namesake(facts.name, anywhere=True)
+            raise errors.UnsuitableEnvironment(f"{facts.name} cannot be tabulated: {reason}{doubt}{also}") from reason
     finally:
         if made is not env:
             made.close()

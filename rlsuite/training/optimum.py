@@ -9,6 +9,8 @@ import numpy as np
 
 from rlsuite import errors, planning
 from rlsuite.environments.facts import EnvironmentFacts
+from rlsuite.environments.finding import namesake
+from rlsuite.environments.forms.stepwise import NO_TABLE
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray
 from rlsuite.training.results import Bounds
@@ -40,7 +42,8 @@ def without_model(facts: EnvironmentFacts, *, tabulated: bool) -> Optimum:
     real_numbers = isinstance(space, gymnasium.spaces.Box) and isinstance(dtype, np.dtype) and dtype.kind == "f"
     if real_numbers and not facts.comes_with_table:
         return no_optimum(f"the observations of {facts.name} are real numbers, not a finite set")
-    return no_optimum(f"{facts.name} has no transition table that can be trusted")
+    table = "no transition table that can be trusted" if facts.comes_with_table else NO_TABLE
+    return no_optimum(f"{facts.name} has {table}{namesake(facts.name)}")
 
 
 NOT_ASKED = no_optimum("no optimum was asked for (regret=False)")

@@ -4,6 +4,7 @@ import warnings
 
 from rlsuite import errors
 from rlsuite.environments.facts import EnvironmentFacts
+from rlsuite.environments.finding import namesake
 from rlsuite.environments.forms.dynamics import Dynamics
 from rlsuite.environments.forms.form import Form, Refusal, Wish
 from rlsuite.environments.forms.stepwise import Stepwise
@@ -68,7 +69,7 @@ def _no_compiled_form(
     what = "transition table (env.unwrapped.P or .model)"
     if wish.encode is not None:
         what += " and no compiled dynamics (env.unwrapped.dynamics)"
-    hint = f", and cannot be tabulated: {asking.reason}" if asking.reason else ""
+    hint = f", and cannot be tabulated: {asking.reason}{namesake(facts.name, anywhere=True)}" if asking.reason else ""
     return errors.UnsuitableEnvironment(
         f"{facts.name} has no {what}, which loop='compiled' and tabulate=True need{hint}; use loop='stepwise'"
     )

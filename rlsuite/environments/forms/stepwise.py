@@ -7,8 +7,11 @@ from rlsuite.environments.facts import TRANSPARENT, EnvironmentFacts, Wrapper
 from rlsuite.environments.forms.form import Form, Refusal, StateKeeper, Wish
 from rlsuite.environments.wrappers import DiscreteActions, VectorObservation
 
-NOT_ASKED_FOR = "it has no table; tabulate=True may make one, see docs/tabulation.md"
-"""The reason for stepping an environment whose table was not asked for."""
+NO_TABLE = "no transition table; tabulate=True may make one"
+"""What an environment has whose table was not asked for."""
+
+NOT_ASKED_FOR = f"it has {NO_TABLE}, see docs/tabulation.md"
+"""The reason for stepping it."""
 
 _WITHOUT_STATE = (*TRANSPARENT, VectorObservation, DiscreteActions)
 _PURE = (wrappers.TransformObservation, wrappers.TransformAction, wrappers.TransformReward)

@@ -59,7 +59,8 @@ class Tabulated(Form):
         functions = EnvironmentFunctions(trees, trees_begin, trees_step)
         generator = _generator_of(facts, tabulation)
         adapter = Adapter(functions, read, write, generator, recording if trees.masks.size else None)
-        reason = f"it has been tabulated, {tabulation.n_states:,} states"
+        n = tabulation.n_states
+        reason = f"it has been tabulated, {n:,} state{'' if n == 1 else 's'}"
         super().__init__(facts, reason, adapter, model)
         self.tabulation = tabulation
         self._gamma = gamma
