@@ -88,7 +88,7 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
         print(f"  {fit}")
     if len(records) == 1 and (outside := getattr(agent, "outside_", 0)):
         print(f"  {outside:,} observations of evaluations lay outside of the range of those that it has learned from")
-    what, follows = row.measure, hasattr(agent, "policy_to_follow")
+    what, follows = row.measure, records[0].follows or hasattr(agent, "policy_to_follow")
     if what in (VALUE, FOLLOWED):
         what = UNDISCOUNTED if agent.gamma == 1.0 else f"discounted {what} (gamma {number(agent.gamma)})"
     interval = _between(row.low, row.high)

@@ -6,15 +6,18 @@ a reward changes two or four numbers per arm, and the posterior stays in its fam
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple, Protocol, cast
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from rlsuite import errors
 from rlsuite.agents.bandits.bandit import Bandit, no_closed_form, positive
 from rlsuite.agents.exploration import NO_ACTION, ExplorationRule, choose, is_legal
 from rlsuite.agents.memory import Memory, count
 from rlsuite.agents.schedules import UNUSED
+from rlsuite.core.aliases import Observation
+from rlsuite.core.checks import finite_number, whole_number
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.core.declared import Array
 from rlsuite.training.kernels import Step, Transition
@@ -92,6 +95,49 @@ class ThompsonSampling(Bandit):
         0.556 [0.245, 0.843]
         """
         raise NotImplementedError
+
+    def update(self, arm: int, reward: ArrayLike, observation: Observation | None = None) -> Self:
+        """Learn from rewards that came from elsewhere than an environment; `posterior_` is then the new one.
+
+        Parameters
+        ----------
+        arm : int
+            The arm that was pulled, as the environment calls it.
+        reward : float or array_like (n,)
+            What it paid, once or n times; each counts as an episode of one step.
+        observation : object, optional
+            The state whose arm it was; by default the first.
+
+        Raises
+        ------
+        NotLearned
+            Before the first `learn`.
+        ParameterError
+            If there is no such state or arm, or a reward is not finite, or not one that these arms can pay.
+
+        Examples
+        --------
+        >>> import rlsuite as rl
+        >>> from rlsuite_envs.bandits import bandit
+        >>> agent = rl.ThompsonBernoulli().learn(bandit([0.5], kind="bernoulli").to_env(), steps=1, seed=1)
+        >>> before = agent.posterior_.mean()[0, 0]
+        >>> bool(agent.update(0, [1, 1, 1]).posterior_.mean()[0, 0] > before)
+        True
+        """
+        memory = self.memory_
+        state = 0 if observation is None else self.row_of(observation)
+        first, n_arms = self.first_action_, memory.legal.shape[1]
+        chosen = whole_number("arm", arm, at_least=first) - first
+        if chosen >= n_arms or not memory.legal[state, chosen]:
+            raise errors.ParameterError(f"arm={arm} is not one of the arms {first}..{first + n_arms - 1} of this state")
+        rewards = [finite_number("reward", one) for one in np.ravel(np.asarray(reward)).tolist()]
+        low, high = cast("tuple[float, float]", self.expected_rewards or (-np.inf, np.inf))
+        for one in rewards:
+            if not low <= one <= high:
+                raise errors.ParameterError(f"reward={one:g} lies outside [{low:g}, {high:g}], what these arms pay")
+        for one in rewards:
+            type(self).step(memory, Transition(state, chosen, one, state, True, False), self.generator_)
+        return self
 
     def rule(self) -> ExplorationRule:
         """The arm with the largest draw."""

@@ -1,12 +1,13 @@
 """Thompson sampling against plain Python that draws the same numbers."""
 
+import copy
 import math
 
 import numpy as np
 import pytest
 
 import rlsuite as rl
-from rlsuite.errors import FileError, NotLearned, RewardWarning
+from rlsuite.errors import FileError, NotLearned, ParameterError, RewardWarning
 from rlsuite_envs.bandits import bandit
 
 STATES, ARMS, STEPS, SEED = 3, 4, 400, 5
@@ -85,3 +86,27 @@ def test_posteriors_are_distributions():
     )
     with pytest.raises(NotLearned):
         _ = rl.ThompsonNormal().posterior_
+
+
+def test_rewards_from_elsewhere_update_the_posterior():
+    """As the rule does: the same numbers as from an environment that pays them; what cannot be is refused."""
+    arms = bandit([0.0, 1.0]).to_env()
+    for agent in (rl.ThompsonNormal(), rl.ThompsonNormalGamma()):
+        twin = copy.deepcopy(agent.learn(arms, steps=30, seed=1, loop="stepwise"))
+        assert agent.update(1, [0.5, 1.5]) is agent
+        assert twin.update(1, 0.5).update(1, 1.5, observation=0).q_.tobytes() == agent.q_.tobytes()
+        assert agent.visits_.sum() == 32
+        assert agent.posterior_.var()[0, 1] == twin.posterior_.var()[0, 1]
+    coin = rl.ThompsonBernoulli().learn(bandit([0.5], kind="bernoulli").to_env(), steps=1, seed=1, loop="stepwise")
+    known = coin.alpha_ + coin.beta_
+    assert coin.update(0, [1, 0, 1]).posterior_.mean()[0, 0] == coin.alpha_[0, 0] / (known[0, 0] + 3)
+    for arm, reward, message in (
+        (1, 1.0, r"arm=1 is not one of the arms 0\.\.0"),
+        (0, [0.5, 2.0], r"reward=2 lies outside \[0, 1\]"),
+        (0, np.nan, "reward=nan"),
+        ("left", 1.0, "arm='left'"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            coin.update(arm, reward)
+    with pytest.raises(NotLearned):
+        rl.ThompsonNormal().update(0, 1.0)

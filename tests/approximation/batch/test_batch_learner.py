@@ -96,6 +96,7 @@ def test_cells_have_the_model_of_the_environment_below():
                 agent.act(place, legal) if legal.any() else -1 for place, legal in zip(cells, model.legal, strict=True)
             ]
             assert record.evaluation[0] == model.start @ rl.evaluate_policy(model, policy)
+        assert record.follows == isinstance(agent, LSTD), "it predicts the values of the policy that collects"
     with pytest.raises(ParameterError, match=r"observation \[9.0, 9.0\] is not one of a state of rlsuite/GridGoal-v0"):
         FittedValueIteration(gamma=0.9).learn(env, steps=400, seed=3).act([9, 9])
     alike = rl.VectorObservation(rl.find_env(GRID), np.zeros((6, 1)))
