@@ -131,7 +131,6 @@ FORMER_NAMES: Final[dict[str, str]] = {
 
 ELSEWHERE: Final[dict[str, str]] = {
     "DQN": "it is rlsuite.approximation.DQN and needs PyTorch (pip install 'rlsuite[torch]')",
-    "compare": "train each agent, then rlsuite.experiments.compare({env: [results, ...]}) makes the rows of a table",
     "evaluate": "rlsuite.train(agent, env, steps=..., evaluate_every=...) evaluates the greedy policy as it learns, "
     "and rlsuite.evaluate_policy(mdp, policy) any policy of a model",
     "evaluate_agent": "rlsuite.train(agent, env, steps=..., evaluate_every=...) evaluates the greedy policy",

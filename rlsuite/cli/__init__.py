@@ -17,6 +17,7 @@ from rlsuite import __version__, errors
 from rlsuite.cli import (
     checking,
     choosing,
+    comparing,
     demo,
     evaluating,
     experiments,
@@ -30,12 +31,23 @@ from rlsuite.cli.options import in_flags, two_agents, with_parameters_joined
 from rlsuite.cli.output import print_error, print_note, print_warning
 from rlsuite.synonyms import FORMER_NAMES, in_dashes, nearest
 
-COMMANDS = (demo, listing, training, evaluating, experiments, choosing, checking, solving, filtering, fitting)
+COMMANDS = (
+    demo,
+    listing,
+    training,
+    evaluating,
+    comparing,
+    experiments,
+    choosing,
+    checking,
+    solving,
+    filtering,
+    fitting,
+)
 """Modules of commands, in the order in which help lists them."""
 
 INSTEAD = {
     "list": "'rlsuite envs' lists the environments, 'rlsuite agents' the agents",
-    "compare": "write an experiment file to compare agents: rlsuite run FILE.toml (docs/experiments.md)",
     "sweep": "list the agents with their parameters in an experiment file: rlsuite run FILE.toml (docs/experiments.md)",
     "tune": "list the agents with their parameters in an experiment file: rlsuite run FILE.toml (docs/experiments.md)",
     "learn": "rlsuite train AGENT ENV",

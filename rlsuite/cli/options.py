@@ -402,14 +402,7 @@ def two_agents(first: str, second: str, environment: str) -> str:
             find_agent_class(name)
     except RlsuiteError:
         return ""
-    lines = (
-        "steps = 10_000",
-        "seeds = 30",
-        f'environments = [{{id = "{environment}"}}]',
-        f'agents = [{{name = "{first}"}}, {{name = "{second}"}}]',
-    )
-    write = shlex.join(["printf", r"%s\n", *lines])
-    return f"train takes one agent; an experiment compares two: {write} > two.toml && rlsuite run two.toml"
+    return f"train takes one agent; compare takes two: {command('compare', first, second, '--env', environment)}"
 
 
 def import_packages() -> None:

@@ -58,7 +58,7 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     """
     from rlsuite.core.described import describe
     from rlsuite.experiments import compare
-    from rlsuite.experiments.comparison import FOLLOWED, VALUE, VALUE_ERROR
+    from rlsuite.experiments.rows import FOLLOWED, VALUE, VALUE_ERROR
 
     (row,) = compare({chosen.environment: [results]})
     records = results.records

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -219,12 +220,11 @@ def _one_seed(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywords
         progress=_watched(),
         **{name: value for name, value in options.items() if name in taken},
     )
-    return Results(type(agent).__name__, chosen.environment, [agent.record_])
+    return Results(type(agent).__name__, chosen.environment, [agent.record_], gamma=agent.gamma)
 
 
 def _many_seeds(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywords) -> "Results":
     from rlsuite.environments.finding import find_env
-    from rlsuite.training.results import Results
     from rlsuite.training.train import train
 
     env = find_env(chosen.environment, **env_keywords)
@@ -241,7 +241,7 @@ def _many_seeds(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywor
         fail_fast=chosen.fail_fast,
         progress=_watched(),
     )
-    return Results(results.agent, chosen.environment, results.records, results.failures)
+    return replace(results, environment=chosen.environment)
 
 
 def _say_if_endless(chosen: argparse.Namespace, agent: "Agent", env: "Env") -> None:

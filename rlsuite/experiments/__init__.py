@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 from rlsuite.core.public_names import loaded_on_first_use as _loaded_on_first_use
 
 if TYPE_CHECKING:
-    from rlsuite.experiments.comparison import Row as Row
-    from rlsuite.experiments.comparison import compare as compare
-    from rlsuite.experiments.comparison import table as table
+    from rlsuite.experiments.aggregates import Aggregate as Aggregate
+    from rlsuite.experiments.comparing import compare as compare
+    from rlsuite.experiments.comparison import Comparison as Comparison
     from rlsuite.experiments.config import AgentEntry as AgentEntry
     from rlsuite.experiments.config import EnvironmentEntry as EnvironmentEntry
     from rlsuite.experiments.experiment import Experiment as Experiment
     from rlsuite.experiments.folder import load_results as load_results
+    from rlsuite.experiments.paired import Pair as Pair
+    from rlsuite.experiments.rows import Row as Row
+    from rlsuite.experiments.rows import table as table
     from rlsuite.experiments.run import Stopped as Stopped
+    from rlsuite.experiments.sequential import Verdict as Verdict
 else:
     __getattr__, __dir__, __all__ = _loaded_on_first_use(__name__)

@@ -1,222 +1,332 @@
-"""How the agents of an experiment compare with each other and with the optimum."""
+"""Agents beside each other: which is better, how sure that is, and how far each is from the optimum."""
 
+import csv
+import html
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from os import PathLike
+from typing import Final, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rlsuite.core.keywords import says_what_to_write
-from rlsuite.training.results import UNKNOWN, Bounds, Results, mean_bounds
-from rlsuite.training.statistics import interval_method, mean_interval
-
-VALUE = "value of the greedy policy"
-
-FOLLOWED = "value of the policy that it follows"
-
-VALUE_ERROR = "RMS error of the state values"
-"""Of an agent that evaluates a policy: the less, the better."""
-
-SURE = 1.0 - 1e-9
-"""An event with at least this probability is taken as certain."""
+from rlsuite.core.frames import DataFrame, frame_of
+from rlsuite.errors import ParameterError
+from rlsuite.experiments.aggregates import Aggregate, StatisticName, aggregate, profile
+from rlsuite.experiments.paired import LEVEL, Pair, corrected, pair_of
+from rlsuite.experiments.rows import Row, bounds_of, brackets, measures_of, rows_of, samples_of, sign_of, table
+from rlsuite.experiments.sequential import Verdict, verdict
+from rlsuite.models.aliases import FloatArray
+from rlsuite.training.results import UNKNOWN, Bounds, Results
 
 
-class Row(NamedTuple):
-    """One agent in one environment."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Sequence[Row]):
+    """Results of several agents in several environments, as `rlsuite.compare` returns them.
 
-    environment: str
-    agent: str
-    measure: str
-    """What the numbers measure; see `compare`."""
-    seeds: int
-    mean: float
-    """Mean over the seeds."""
-    low: float | None
-    """Lower end of the 95 % interval over the seeds; None with one seed."""
-    high: float | None
-    """Upper end."""
-    optimum: float | None
-    """Value of the optimal policy, mean over the seeds; None if it is unknown or not comparable."""
-    share: float | None
-    """``mean / optimum``; None unless the optimum is known and positive, and the mean is not negative."""
-    undiscounted: float | None = None
-    """Undiscounted return of the greedy policy at the last evaluation, mean over the seeds; None if it is not known."""
-    undiscounted_low: float | None = None
-    """Lower end of its 95 % interval; None with one seed."""
-    undiscounted_high: float | None = None
-    """Upper end."""
-    arriving: int | None = None
-    """Number of seeds whose last greedy policy surely reaches an end; None if it is not known, or there is no end."""
-    optimum_unknown: str = ""
-    """Why the optimum is unknown, as a phrase; empty if it is known, or not comparable."""
-    versus: str = ""
-    """The best agent, of those with the same measure and seeds; empty for itself, or without any."""
-    difference: float | None = None
-    """Mean over the seeds of this agent's number less that agent's with the same seed."""
-    difference_low: float | None = None
-    """Lower end of its 95 % interval; None with one seed."""
-    difference_high: float | None = None
-    """Upper end."""
+    It is a sequence of its rows, one for each environment and agent.
 
-
-@says_what_to_write
-def compare(results: Mapping[str, Iterable[Results]]) -> list[Row]:
-    """One row per environment and agent: its final performance, with an interval over the seeds.
-
-    The measure is the first of the following that all runs have:
-
-    =============================  ==========================================================================
-    ``RMS error of the state       the last evaluation of an agent that learns the values of a policy; see
-    values``                       `rlsuite.training.value_error`
-    ``value of the policy that it  of such an agent where there is no model to measure the error by
-    follows``
-    ``value of the greedy policy`` the last evaluation, discounted; comparable with the optimum
-    ``return per episode``         undiscounted, mean of the last tenth of each seed's episodes
-    ``reward per step``            mean over the run, where no episode ended
-    =============================  ==========================================================================
-
-    Parameters
+    Attributes
     ----------
-    results : mapping
-        Label of the environment -> one `Results` per agent, as `Experiment.run` and `load_results` return it.
-
-    Returns
-    -------
-    list of Row
-
-    Examples
-    --------
-    >>> import rlsuite as rl
-    >>> results = rl.train(rl.Sarsa(gamma=0.9), "FrozenLake-v1", steps=1_000, seeds=5, evaluate_every=1_000)
-    >>> row = compare({"lake": [results]})[0]
-    >>> row.agent, row.measure, row.seeds, round(row.optimum, 4)
-    ('Sarsa', 'value of the greedy policy', 5, 0.0689)
+    results : mapping of str to list of Results
+        Label of the environment -> results of each agent.
+    margin : float or None
+        With ``seeds="enough"``: agents are equal if they differ by less than this share of the distance from the worst
+        policy to the best.
     """
-    return [row for environment, runs in results.items() for row in _paired(environment, list(runs))]
+
+    results: Mapping[str, Sequence[Results]]
+    margin: float | None = None
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The performance of each agent in each environment."""
+        return rows_of(self.results)
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """Every two agents of an environment that learned with the same two seeds or more, with corrected p values."""
+        found: list[Pair] = []
+        n_pairs = sum(math.comb(len(runs), 2) for runs in self.results.values())
+        for environment, runs in self.results.items():
+            for (one, measure), (other, its) in combinations(zip(runs, measures_of(runs), strict=True), 2):
+                seeds, samples = shared_samples(measure, one, other) if its == measure else ([], (NOTHING, NOTHING))
+                if len(seeds) > 1:
+                    bounds = _bounds_in(runs, measure)
+                    found.append(pair_of(environment, (one.agent, other.agent), samples, bounds, n_pairs))
+        return corrected(found)
+
+    @property
+    def agents(self) -> list[str]:
+        """Labels of the agents."""
+        return list(dict.fromkeys(row.agent for row in self.rows))
+
+    @cached_property
+    def scores(self) -> dict[str, list[FloatArray]]:
+        """Agent -> in each environment (n_seeds,): 0 is the worst policy, 1 the optimal one.
+
+        Raises
+        ------
+        ParameterError
+            If the values of the best and the worst policy of an environment are unknown, or an agent is missing in one.
+        """
+        found: dict[str, list[FloatArray]] = {agent: [] for agent in self.agents}
+        for environment, runs in self.results.items():
+            low, high = known_bounds(environment, runs)
+            for run, measure in zip(runs, measures_of(runs), strict=True):
+                found[run.agent].append((samples_of(run, measure) - low) / (high - low))
+        for agent, own in found.items():
+            if len(own) < len(self.results):
+                raise ParameterError(f"{agent} has results in {len(own)} of {len(self.results)} environments only")
+        return found
+
+    def aggregate(self, statistic: StatisticName = "iqm") -> dict[str, Aggregate]:
+        """One number per agent over all environments, of scores between 0 (worst policy) and 1 (optimal).
+
+        Parameters
+        ----------
+        statistic : {"iqm", "mean", "median"}
+            ``"iqm"`` is the mean of the middle half of all runs.
+
+        Returns
+        -------
+        dict of str to Aggregate
+            Value and 95 % interval of a stratified bootstrap with a fixed seed.
+
+        Raises
+        ------
+        ParameterError
+            As for `scores`.
+        """
+        return {agent: aggregate(own, statistic) for agent, own in self.scores.items()}
+
+    def profile(self, levels: FloatArray | None = None) -> dict[str, tuple[FloatArray, FloatArray, FloatArray]]:
+        """Agent -> share of its runs with a score of at least each level, and both ends of the 95 % interval.
+
+        Parameters
+        ----------
+        levels : ndarray, shape (n_levels,), optional
+            By default 101 levels from 0 to 1.
+
+        Raises
+        ------
+        ParameterError
+            As for `scores`.
+        """
+        chosen = np.linspace(0.0, 1.0, 101) if levels is None else np.asarray(levels, dtype=np.float64)
+        return {agent: profile(own, chosen) for agent, own in self.scores.items()}
+
+    @cached_property
+    def verdicts(self) -> dict[tuple[str, str, str], Verdict]:
+        """(environment, agent, other agent) -> verdict of the test that may look after every seed.
+
+        A false one has a probability of at most 5 % for all of them together. Empty without a margin.
+        """
+        if self.margin is None:
+            return {}
+        level = LEVEL / max(1, sum(math.comb(len(runs), 2) for runs in self.results.values()))
+        return {
+            (environment, *pair): one
+            for environment, runs in self.results.items()
+            for pair, one in verdicts_of(environment, runs, self.margin, level).items()
+        }
+
+    def sentences(self) -> list[str]:
+        """What the numbers say, in a sentence or two for each environment."""
+        told: list[str] = []
+        for environment, runs in self.results.items():
+            where = f"{environment}: " if len(self.results) > 1 else ""
+            own = [pair for pair in self.pairs if pair.environment == environment]
+            decided = {key[1:]: one for key, one in self.verdicts.items() if key[0] == environment}
+            words = [_of_verdict(*key, one, self.margin or 0.0) for key, one in decided.items()]
+            told += [where + sentence for sentence in words or _of_pairs(own, [run.agent for run in runs])]
+        return told
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
+        return self.rows[index]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __repr__(self) -> str:
+        told = self.sentences()
+        more = [] if len(told) <= 3 else [f"... and {len(told) - 3} more sentences: print(comparison)"]
+        counts = sorted({row.seeds for row in self.rows})
+        seeds = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else "no"
+        size = f"{len(self.agents)} agents in {len(self.results)} environments, {seeds} seeds"
+        return "\n".join([f"Comparison({size})", *(f"  {line}" for line in told[:3] + more)])
+
+    def __str__(self) -> str:
+        return "\n".join([table(self.rows), *self.sentences()])
+
+    def _repr_html_(self) -> str:
+        told = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences()[:6])
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in HEADINGS)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in _texts(row)) + "</tr>"
+            for row in self.rows[:12]
+        )
+        more = f"<p>{len(self.rows) - 12} more rows: to_frame()</p>" if len(self.rows) > 12 else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}{told}"
+
+    def to_markdown(self) -> str:
+        """The rows as a Markdown table.
+
+        Examples
+        --------
+        >>> import rlsuite as rl
+        >>> results = rl.train(rl.Sarsa(gamma=0.9), "FrozenLake-v1", steps=100, seeds=2, evaluate_every=100)
+        >>> print(rl.compare({"lake": [results]}).to_markdown().splitlines()[0])
+        | environment | agent | seeds | mean | 95 % interval | optimum | regret | reach an end |
+        """
+        lines = [HEADINGS, ["---"] * 2 + ["---:"] * (len(HEADINGS) - 2), *map(_texts, self.rows)]
+        return "\n".join("| " + " | ".join(text.replace("|", r"\|") for text in line) + " |" for line in lines)
+
+    def to_latex(self) -> str:
+        r"""The rows as a LaTeX table; it needs ``\usepackage{booktabs}``."""
+        lines = [" & ".join(map(_escaped, texts)) + r" \\" for texts in (HEADINGS, *map(_texts, self.rows))]
+        columns = "ll" + "r" * (len(HEADINGS) - 2)
+        body = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
+        return "\n".join([*body, r"\end{tabular}"])
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write the rows, with all their fields, as comma-separated values; unknown numbers are empty."""
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(Row._fields)
+            writer.writerows(self.rows)
+
+    def to_frame(self) -> DataFrame:
+        """The rows as a pandas DataFrame, a column for each field of `Row`.
+
+        Raises
+        ------
+        MissingPackage
+            If pandas is not installed.
+        """
+        return frame_of(dict(zip(Row._fields, map(list, zip(*self.rows, strict=True)), strict=True)))
 
 
-def table(rows: Sequence[Row]) -> str:
-    """The rows of `compare` as text, one block per environment.
+def verdicts_of(
+    environment: str, runs: Sequence[Results], margin: float, level: float
+) -> dict[tuple[str, str], Verdict]:
+    """The verdict on each pair of agents of one environment, each false with a probability of at most `level`.
 
-    >>> print(table([Row("lake", "Sarsa", "return per episode", 2, 0.5, 0.4, 0.6, None, None)]))
-    lake: return per episode, mean over 2 seeds [95 % interval: Student t, cut at known bounds]
-      Sarsa  0.5  [0.4, 0.6]
+    Raises
+    ------
+    ParameterError
+        As for `known_bounds`.
     """
-    blocks: list[str] = []
-    for environment in dict.fromkeys(row.environment for row in rows):
-        own = [row for row in rows if row.environment == environment]
-        for measure in dict.fromkeys(row.measure for row in own):
-            blocks.append(_block(environment, measure, [row for row in own if row.measure == measure]))
-    return "\n".join(blocks)
+    low, high = known_bounds(environment, runs)
+    measure = measures_of(runs)[0]
+    found: dict[tuple[str, str], Verdict] = {}
+    for one, other in combinations(runs, 2):
+        seeds, (first, second) = shared_samples(measure, one, other)
+        # Values are exact but for rounding, and so may lie a little beyond their bounds.
+        differences = np.clip((first - second) / (high - low), -1.0, 1.0)
+        found[one.agent, other.agent] = verdict(differences, margin, level, seeds)
+    return found
 
 
-def _paired(environment: str, runs: list[Results]) -> list[Row]:
-    """The rows of one environment, each compared with the best of those with the same measure and seeds."""
-    rows = [_row(environment, run) for run in runs]
-    numbers = [_samples(run)[1] for run in runs]
-    kinds = [(row.measure, *(record.seed for record in run.records)) for row, run in zip(rows, runs, strict=True)]
-    for kind in dict.fromkeys(kinds):
-        own = [index for index, other in enumerate(kinds) if other == kind]
-        choose = min if kind[0] == VALUE_ERROR else max
-        best = choose(own, key=lambda index: rows[index].mean)
-        for index in set(own) - {best}:
-            mean, low, high = _interval(numbers[index] - numbers[best], UNKNOWN)
-            rows[index] = rows[index]._replace(
-                versus=rows[best].agent, difference=mean, difference_low=low, difference_high=high
-            )
-    return rows
-
-
-def _row(environment: str, results: Results) -> Row:
-    measure, samples = _samples(results)
-    bounds = Bounds(low=0.0) if measure == VALUE_ERROR else UNKNOWN
-    row = Row(environment, results.agent, measure, len(samples), *_interval(samples, bounds), None, None)
-    if measure != VALUE:
-        return row
-    records = results.records
-    mean, low, high = _interval(samples, mean_bounds(records, "value_bounds"))
-    optimum = _optimum(results)
-    share = mean / optimum if optimum is not None and optimum > 0.0 <= mean else None
-    row = row._replace(low=low, high=high, optimum=optimum, share=share)
-    if optimum is None:
-        unknown = next((one.optimum_unknown for one in records if one.optimal_value is None), "")
-        row = row._replace(optimum_unknown=unknown)
-    if all(record.end_probability is not None for record in records):
-        row = row._replace(arriving=sum((record.end_probability or 0.0) >= SURE for record in records))
-    totals = np.array([record.evaluation_return[-1] for record in records if record.evaluation_return.size])
-    if len(totals) == len(records) and np.isfinite(totals).all():
-        total, least, most = _interval(totals, mean_bounds(records, "return_bounds"))
-        row = row._replace(undiscounted=total, undiscounted_low=least, undiscounted_high=most)
-    return row
-
-
-def _interval(samples: NDArray[np.float64], bounds: Bounds) -> tuple[float, float | None, float | None]:
-    """Mean over the seeds and both ends of its interval; None with one seed."""
-    if len(samples) == 1:
-        return float(samples[0]), None, None
-    mean, low, high = mean_interval(samples, bounds=bounds)
-    return float(mean), float(low), float(high)
-
-
-def _samples(results: Results) -> tuple[str, NDArray[np.float64]]:
-    """What is measured, and one number per seed."""
-    records = results.records
-    if all(record.value_error.size for record in records):
-        return VALUE_ERROR, np.array([record.value_error[-1] for record in records])
-    if all(record.evaluation.size for record in records):
-        return FOLLOWED if records[0].follows else VALUE, np.array([record.evaluation[-1] for record in records])
-    if all(record.episode_return.size for record in records):
-        tails = [record.episode_return[-math.ceil(record.episode_return.size / 10) :] for record in records]
-        return "return per episode", np.array([tail.mean() for tail in tails])
-    steps = [record.time[-1] for record in records]
-    return "reward per step", np.array([record.cumulative_reward[-1] for record in records]) / np.array(steps)
-
-
-def _optimum(results: Results) -> float | None:
-    known = [record.optimal_value for record in results.records if record.optimal_value is not None]
-    return float(np.mean(known)) if len(known) == len(results.records) else None
-
-
-def _block(environment: str, measure: str, rows: Sequence[Row]) -> str:
-    counts = sorted({row.seeds for row in rows})
-    seeds = " or ".join(map(str, counts))
-    method = " or ".join(dict.fromkeys(interval_method(count) for count in counts if count > 1))
-    over = "one seed, no interval" if counts == [1] else f"mean over {seeds} seeds [95 % interval: {method}]"
-    cells = [_cells(row) for row in rows]
-    shown = [column for column in zip(*cells, strict=True) if any(column)]
-    widths = [max(map(len, column)) for column in shown]
-    aligned = [
-        [text.ljust(width) if index == 0 else text.rjust(width) for text, width in ((text, width) for text in column)]
-        for index, (column, width) in enumerate(zip(shown, widths, strict=True))
+def shared_samples(measure: str, one: Results, other: Results) -> tuple[list[int], tuple[FloatArray, FloatArray]]:
+    """The seeds that two agents have in common, and the samples (n_seeds,) of both: the greater, the better."""
+    seeds = [[record.seed for record in run.records] for run in (one, other)]
+    numbers = [
+        dict(zip(own, samples_of(run, measure), strict=True)) for own, run in zip(seeds, (one, other), strict=True)
     ]
-    lines = ["  ".join(parts).rstrip() for parts in zip(*aligned, strict=True)]
-    what = f"discounted {measure}" if measure in (VALUE, FOLLOWED) else measure
-    reasons = dict.fromkeys(row.optimum_unknown for row in rows if row.optimum_unknown)
-    lines += [f"optimum unknown: {reason}" for reason in reasons]
-    return "\n".join([f"{environment}: {what}, {over}", *(f"  {line}" for line in lines)])
+    common = [seed for seed in seeds[0] if seed in numbers[1]]
+    first, second = (sign_of(measure) * np.array([own[seed] for seed in common], dtype=np.float64) for own in numbers)
+    return common, (first, second)
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    interval = brackets(row.low, row.high)
-    optimum = "" if row.optimum is None else f"optimum {row.optimum:.4g}"
-    share = "" if row.share is None else f"{row.share:.1%} of it"
-    undiscounted = ends = difference = ""
-    if row.undiscounted is not None:
-        around = brackets(row.undiscounted_low, row.undiscounted_high)
-        undiscounted = f"undiscounted return {row.undiscounted:.4g} {around}".rstrip()
-    if row.arriving is not None and row.arriving < row.seeds:
-        ends = f"{row.arriving} of {row.seeds} reach an end"
-    if row.difference is not None:
-        around = brackets(row.difference_low, row.difference_high)
-        difference = f"{row.difference:+.4g} {around} against the best".replace("  ", " ")
-    return row.agent, f"{row.mean:.4g}", interval, optimum, share, undiscounted, ends, difference
+def _bounds_in(runs: Sequence[Results], measure: str) -> Bounds:
+    """The bounds of all agents of one environment: what one knows holds for all, as they have the same measure."""
+    known = [bounds for run in runs if (bounds := bounds_of(run, measure)) != UNKNOWN]
+    return known[0] if known else UNKNOWN
 
 
-def brackets(low: float | None, high: float | None) -> str:
-    """Both ends of an interval as text; empty without one.
+def known_bounds(environment: str, runs: Sequence[Results]) -> Bounds:
+    """The values of the worst and the best policy, by the measure that all agents have in common.
 
-    >>> brackets(-1.0, 2.5), brackets(None, None)
-    ('[-1, 2.5]', '')
+    Raises
+    ------
+    ParameterError
+        If they are unknown, or equal.
     """
-    return "" if low is None or high is None else f"[{low:.4g}, {high:.4g}]"
+    measure, *others = dict.fromkeys(measures_of(runs))
+    bounds = UNKNOWN if others else _bounds_in(runs, measure)
+    if not all(map(math.isfinite, bounds)):
+        raise ParameterError(
+            f"{environment}: the values of the best and the worst policy are unknown (what is measured: {measure}), so "
+            "scores between 0 and 1 cannot be computed; they need a table of the environment (tabulate=True may make "
+            "one), evaluations, and one problem for all seeds"
+        )
+    if bounds.low == bounds.high:
+        raise ParameterError(f"{environment}: all policies have the value {bounds.low:g}, there is nothing to compare")
+    return bounds
+
+
+NOTHING: Final = np.zeros(0)
+
+HEADINGS = ["environment", "agent", "seeds", "mean", "95 % interval", "optimum", "regret", "reach an end"]
+
+
+def _texts(row: Row) -> list[str]:
+    """A row of `HEADINGS`."""
+    optimum = "" if row.optimum is None else f"{row.optimum:.4g}"
+    regret = "" if row.regret is None else f"{row.regret:.4g} {brackets(row.regret_low, row.regret_high)}".rstrip()
+    ends = "" if row.arriving is None else f"{row.arriving} of {row.seeds}"
+    interval = brackets(row.low, row.high)
+    return [row.environment, row.agent, str(row.seeds), f"{row.mean:.4g}", interval, optimum, regret, ends]
+
+
+def _escaped(text: str) -> str:
+    return "".join(rf"\{letter}" if letter in "&%$#_{}" else letter for letter in text)
+
+
+def _of_pairs(pairs: Sequence[Pair], agents: Sequence[str]) -> list[str]:
+    """Sentences about the pairs of one environment: the best agent against each other one."""
+    if not pairs:
+        return ["one agent: give another one to compare"] if len(agents) < 2 else ["two seeds in common are needed"]
+    wins = {agent: sum(pair.first == agent for pair in pairs) for agent in agents}
+    best = max(agents, key=lambda agent: wins[agent])
+    own = [pair for pair in pairs if best in (pair.first, pair.second)]
+    sure, open_ = ([pair for pair in own if pair.is_significant is told] for told in (True, False))
+    told: list[str] = []
+    if sure:
+        listed = ", and than ".join(
+            f"{pair.second} by {pair.difference:.3g} [{pair.low:.3g}, {pair.high:.3g}] (p = {pair.p_value:.1g})"
+            for pair in sure
+        )
+        told.append(f"{best} is better than {listed}")
+    same = [pair.second for pair in open_ if pair.difference == 0.0]
+    if same:
+        told.append(f"{best} and {' and '.join(same)} have the same mean")
+    for pair in open_:
+        if pair.difference == 0.0:
+            continue
+        more = (pair.seeds_needed or 0) - pair.seeds
+        seeds = f"{more} more seeds would be needed" if more > 0 else "a few more seeds would be needed"
+        told.append(f"{pair.first} and {pair.second} cannot be told apart (p = {pair.p_value:.2g}); about {seeds}")
+    return told
+
+
+def _of_verdict(one: str, other: str, found: Verdict, margin: float) -> str:
+    if found.word == "undecided":
+        return f"{one} and {other} cannot be told apart after {found.seeds} seeds"
+    if found.word == "equal":
+        return (
+            f"{one} and {other} are equal within {margin:.2%} of the distance from the worst policy to the best, "
+            f"after {found.seeds} seeds"
+        )
+    better, worse = (one, other) if found.word == "first" else (other, one)
+    return f"{better} is better than {worse}, after {found.seeds} seeds"

@@ -228,7 +228,9 @@ def run(
             kept = [records[cell.path] for cell in own if cell.path in records]
             failed = tuple(failures[cell.path] for cell in own if cell.path in failures)
             if kept:
-                found.setdefault(environment.label, []).append(Results(agent.label, environment.label, kept, failed))
+                found.setdefault(environment.label, []).append(
+                    Results(agent.label, environment.label, kept, failed, agent.agent.gamma)
+                )
     return found
 
 

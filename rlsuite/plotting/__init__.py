@@ -7,6 +7,8 @@ from rlsuite.plotting.belief_values import alpha_vectors as alpha_vectors
 from rlsuite.plotting.belief_values import belief_simplex as belief_simplex
 from rlsuite.plotting.bounds import convergence as convergence
 from rlsuite.plotting.bounds import gap as gap
+from rlsuite.plotting.comparisons import final_values as final_values
+from rlsuite.plotting.comparisons import performance_profile as performance_profile
 from rlsuite.plotting.curves import cumulative_reward as cumulative_reward
 from rlsuite.plotting.curves import episode_return as episode_return
 from rlsuite.plotting.curves import evaluation as evaluation

@@ -142,6 +142,8 @@ class Results:
     environment: str
     records: list[Record]
     failures: tuple[Failure, ...] = ()
+    gamma: float | None = None
+    """The agent's discount factor; None if it is not known."""
 
     def __repr__(self) -> str:
         first = repr(self.records[0]).removeprefix("Record(").removesuffix(")") if self.records else "none"

@@ -128,15 +128,18 @@ def mean_interval(
     mean = values.mean(axis=0)
     reach = stdtrit(n_seeds - 1, 0.5 * (1.0 + confidence))
     one_of("method", method, INTERVALS)
-    if method == "bca" or (method == "auto" and n_seeds >= RESAMPLED_FROM):
+    resampled = method == "bca" or (method == "auto" and n_seeds >= RESAMPLED_FROM)
+    if resampled:
         low, high = _bootstrapped(values - mean, reach * np.sqrt(n_seeds / (n_seeds - 1)))
     else:
         # Equal samples must give an interval of width zero, even if their mean is rounded.
         spread = np.where(np.ptp(values, axis=0) > 0.0, values.std(axis=0, ddof=1), 0.0)
         high = reach * spread / np.sqrt(n_seeds)
         low = -high
-    # The mean itself may be beyond a bound, by rounding.
     least, most = (np.asarray(bound, dtype=np.float64) for bound in bounds)
+    if resampled:  # no resample is beyond the samples; its mean may be, by rounding
+        least, most = np.maximum(least, values.min(axis=0)), np.minimum(most, values.max(axis=0))
+    # The mean itself may be beyond a bound, by rounding.
     return Interval(
         mean, np.maximum(mean + low, np.minimum(least, mean)), np.minimum(mean + high, np.maximum(most, mean))
     )

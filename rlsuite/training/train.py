@@ -171,7 +171,7 @@ def train(
     if failures:
         message = f"{failure_table(failures)}\nThe others were completed"
         warnings.warn(message, errors.FailedRunsWarning, stacklevel=errors.level_of_the_caller())
-    return Results(name, where, records, failures)
+    return Results(name, where, records, failures, agent.gamma)
 
 
 class _Run:
@@ -243,8 +243,8 @@ def _no_agent(found: object) -> str:
         return f"{found.__name__} is a class of agents: write {found.__name__}() to make one"
     if isinstance(found, list | tuple):
         return (
-            "train takes one agent: write results = [rlsuite.train(agent, env, ...) for agent in agents], and then "
-            "rlsuite.experiments.compare({'env': results}) for a table"
+            "train takes one agent: rlsuite.compare(agents, env, steps=..., seeds=...) trains several, with the same "
+            "seeds, and compares them"
         )
     return (
         f"{found!r} is not an agent that learns step by step from an environment; give one such as rlsuite.QLearning()"

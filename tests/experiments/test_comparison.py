@@ -1,142 +1,146 @@
-import math
-from dataclasses import replace
+import csv
 
-import gymnasium
 import numpy as np
 import pytest
-from scipy import stats
 
 import rlsuite as rl
-from rlsuite.errors import StepwiseWarning
-from rlsuite.experiments import compare, table
+from rlsuite.errors import MissingPackage, ParameterError
 from rlsuite.training.results import Bounds, Record, Results
 
 
-def record(seed, returns=(), evaluation=(), optimum=None, rewards=(), steps=()):
-    return Record(
-        seed=seed,
-        loop="compiled",
-        unit="steps",
-        episode_return=np.array(returns, dtype=np.float64),
-        episode_length=np.ones(len(returns), dtype=np.int64),
-        time=np.array(steps, dtype=np.int64),
-        cumulative_reward=np.array(rewards, dtype=np.float64),
-        evaluation_time=np.arange(len(evaluation)),
-        evaluation=np.array(evaluation, dtype=np.float64),
-        optimal_value=optimum,
-        value_bounds=Bounds(high=math.inf if optimum is None else optimum),
-    )
-
-
-def test_the_last_evaluation_counts_first():
-    samples = [7.0, 9.0, 8.5]
-    records = [record(s, returns=[1.0], evaluation=[0.0, v], optimum=10.0) for s, v in enumerate(samples)]
-    (row,) = compare({"lake": [Results("Sarsa", "lake", records)]})
-    reach = stats.t.ppf(0.975, 2) * np.std(samples, ddof=1) / math.sqrt(3)
-    assert row[:4] == ("lake", "Sarsa", "value of the greedy policy", 3)
-    assert row.mean == pytest.approx(np.mean(samples))
-    assert (row.low, row.high) == pytest.approx((row.mean - reach, 10.0))  # no policy is better than the best
-    assert row.optimum == 10.0
-    assert row.share == pytest.approx(np.mean(samples) / 10.0)
-
-
-def test_otherwise_the_last_tenth_of_the_episodes():
-    records = [record(0, returns=np.arange(20), optimum=10.0), record(1, returns=np.arange(11), optimum=10.0)]
-    (row,) = compare({"lake": [Results("Sarsa", "lake", records)]})
-    assert row.measure == "return per episode"
-    assert row.mean == pytest.approx(((18 + 19) / 2 + (9 + 10) / 2) / 2)
-    assert row.optimum is row.share is None  # the optimum is discounted, these returns are not
-
-
-def test_otherwise_the_reward_per_step():
-    records = [record(0, rewards=[1.0, 50.0], steps=[10, 100]), record(1, rewards=[1.0, 70.0], steps=[10, 100])]
-    (row,) = compare({"river": [Results("Sarsa", "river", records)]})
-    assert (row.measure, row.mean) == ("reward per step", 0.6)
-
-
-def test_one_seed_has_no_interval():
-    (row,) = compare({"lake": [Results("Sarsa", "lake", [record(0, evaluation=[3.0], optimum=4.0)])]})
-    assert row.low is row.high is None
-    assert table([row]) == (
-        "lake: discounted value of the greedy policy, one seed, no interval\n  Sarsa  3  optimum 4  75.0% of it"
-    )
-
-
-@pytest.mark.parametrize(("value", "optimum"), [(-20.0, -13.0), (-1.0, 5.0), (3.0, None), (0.0, 0.0)])
-def test_no_share_where_it_would_mean_nothing(value, optimum):
-    (row,) = compare({"cliff": [Results("Sarsa", "cliff", [record(0, evaluation=[value], optimum=optimum)])]})
-    assert row.share is None
-
-
-def test_the_optimum_of_drawn_problems_is_their_mean():
-    records = [record(0, evaluation=[1.0], optimum=1.0), record(1, evaluation=[1.0], optimum=3.0)]
-    (row,) = compare({"bandit": [Results("greedy", "bandit", records)]})
-    assert (row.optimum, row.share) == (2.0, 0.5)
-
-
-def test_problems_that_seeds_draw_do_not_bound_the_mean_over_all_problems():
-    """Every seed is optimal in its own problem; other seeds would draw other problems."""
-    values = np.random.default_rng(3).normal(size=30)
-    records = [record(s, evaluation=[v], optimum=v) for s, v in enumerate(values)]
-    (row,) = compare({"bandit": [Results("greedy", "bandit", records)]})
-    assert row.mean == pytest.approx(row.optimum)
-    assert row.low < row.optimum - 0.1 < row.optimum + 0.1 < row.high
-
-
-def test_the_table_is_aligned_and_has_a_block_per_environment():
-    good = [record(s, evaluation=[80.0 + s], optimum=81.0) for s in range(2)]
-    poor = [record(s, evaluation=[5.0], optimum=81.0) for s in range(2)]
-    rows = compare({"a": [Results("Q", "a", good), Results("a long name", "a", poor)], "b": [Results("Q", "b", good)]})
-    assert table(rows).splitlines() == [
-        "a: discounted value of the greedy policy, mean over 2 seeds [95 % interval: Student t, cut at known bounds]",
-        "  Q            80.5  [74.15, 81]  optimum 81  99.4% of it",
-        "  a long name     5       [5, 5]  optimum 81   6.2% of it  -75.5 [-81.85, -69.15] against the best",
-        "b: discounted value of the greedy policy, mean over 2 seeds [95 % interval: Student t, cut at known bounds]",
-        "  Q  80.5  [74.15, 81]  optimum 81  99.4% of it",
+def results(agent, values, gamma=0.9, low=0.0, high=1.0, seeds=None, regret=()):
+    chosen = range(len(values)) if seeds is None else seeds
+    records = [
+        Record(
+            seed=seed,
+            loop="compiled",
+            unit="steps",
+            episode_return=np.array([value]),
+            episode_length=np.ones(1, dtype=np.int64),
+            regret=np.asarray(regret, dtype=np.float64),
+            evaluation_time=np.array([10]),
+            evaluation=np.array([value]),
+            evaluation_return=np.array([2.0 * value]),
+            optimal_value=high,
+            value_bounds=Bounds(low, high),
+            return_bounds=Bounds(2.0 * low, 2.0 * high),
+        )
+        for seed, value in zip(chosen, values, strict=True)
     ]
+    return Results(agent, "env", records, gamma=gamma)
 
 
-def test_agents_with_the_same_seeds_are_paired():
-    """The seeds differ much more than the agents: alone their intervals overlap, the differences are far from zero."""
-    level = np.random.default_rng(2).normal(0.0, 10.0, size=20)
-    better = [record(s, evaluation=[v]) for s, v in enumerate(level)]
-    worse = [record(s, evaluation=[v - 1.0 - 0.01 * s]) for s, v in enumerate(level)]
-    other_seeds = [record(100 + s, evaluation=[v - 1.0]) for s, v in enumerate(level)]
-    runs = [Results(name, "a", of) for name, of in (("worse", worse), ("better", better), ("other", other_seeds))]
-    first, best, other = compare({"a": runs})
-    assert first.low < best.mean < first.high
-    assert (first.versus, first.difference) == ("better", pytest.approx(-1.095))
-    assert -1.13 < first.difference_low < first.difference < first.difference_high < -1.05
-    assert best.versus == other.versus == ""
-    assert best.difference is other.difference is None
+GOOD, POOR = np.linspace(0.8, 1.0, 12), np.linspace(0.1, 0.5, 12)
 
 
-def test_seeds_that_do_not_arrive_are_counted_beside_the_value():
-    records = [replace(record(s, evaluation=[-1.0]), end_probability=float(s != 3)) for s in range(4)]
-    (row,) = compare({"a": [Results("Q", "a", records)]})
-    assert row.arriving == 3
-    assert table([row]).splitlines()[1] == "  Q  -1  [-1, -1]  3 of 4 reach an end"
-    arriving = [replace(one, end_probability=1.0) for one in records]
-    assert "reach an end" not in table(compare({"a": [Results("Q", "a", arriving)]}))
+@pytest.fixture
+def comparison():
+    good, poor = results("good", GOOD, regret=[1.0, 3.0]), results("poor", POOR, regret=[2.0, 5.0])
+    maze = [results("good", 2 * GOOD, high=2.0), results("poor", 2 * POOR, high=2.0)]
+    return rl.compare({"lake": [good, poor], "maze": maze})
 
 
-def test_intervals_stay_between_the_worst_and_the_best_policy():
-    """Two seeds on the cliff: one walks along it, one falls down all the time."""
-    results = rl.train(rl.QLearning(gamma=0.9), "CliffWalking-v1", steps=300, seeds=2, evaluate_every=300)
-    (row,) = compare({"cliff": [results]})
-    optimum, worst = -sum(0.9**k for k in range(13)), -100.0 / (1.0 - 0.9)
-    np.testing.assert_allclose(results.records[0].value_bounds, (worst, optimum), rtol=1e-9)
-    assert worst - 1e-6 <= row.low <= row.mean <= row.high <= optimum + 1e-6
-    low, high = results.records[0].return_bounds  # without a time limit a policy may fall for ever
-    assert (low, high) == (-math.inf, -1.0)
+def test_it_is_a_sequence_of_its_rows(comparison):
+    assert [(row.environment, row.agent) for row in comparison] == [
+        ("lake", "good"),
+        ("lake", "poor"),
+        ("maze", "good"),
+        ("maze", "poor"),
+    ]
+    assert len(comparison) == 4
+    assert comparison[-1] is comparison.rows[3]
+    assert comparison.agents == ["good", "poor"]
 
 
-def test_the_table_says_why_the_optimum_is_unknown():
-    env = gymnasium.wrappers.TransformReward(gymnasium.make("FrozenLake-v1"), float)
-    with pytest.warns(StepwiseWarning):
-        results = rl.train(rl.QLearning(gamma=0.9), env, steps=20, seeds=2, evaluate_every=20)
-    (row,) = compare({"lake": [results]})
-    assert row.optimum is None
-    assert table([row]).splitlines()[-1] == (
-        "  optimum unknown: FrozenLake-v1 has no transition table that can be trusted"
+def test_scores_are_shares_of_the_distance_from_the_worst_policy_to_the_best(comparison):
+    assert comparison.scores["good"][1] == pytest.approx(GOOD)
+    assert comparison.aggregate("mean")["poor"].value == pytest.approx(POOR.mean())
+    assert comparison.profile(np.array([0.7]))["good"][0].tolist() == [1.0]
+
+
+def test_a_sentence_says_which_is_better_and_how_sure_it_is(comparison):
+    first = comparison.sentences()[0]
+    pair = comparison.pairs[0]
+    assert first == (
+        f"lake: good is better than poor by 0.6 [{pair.low:.3g}, {pair.high:.3g}] (p = {pair.p_value:.1g})"
     )
+    assert pair.p_value == pytest.approx(2 * 2.0 / 2**12)  # two pairs; the smallest p value of 12 seeds
+    assert comparison.rows[0].regret == 3.0
+
+
+def test_agents_that_cannot_be_told_apart_need_more_seeds():
+    noise = np.array([0.1, -0.1, 0.2, -0.15, 0.05, 0.0])
+    found = rl.compare({"lake": [results("a", 0.5 + noise), results("b", 0.5 - noise)]})
+    needed = found.pairs[0].seeds_needed - 6
+    assert found.sentences() == [
+        f"a and b cannot be told apart (p = {found.pairs[0].p_value:.2g}); about {needed} more seeds would be needed"
+    ]
+    same = rl.compare({"lake": [results("a", GOOD), results("b", GOOD)]})
+    assert same.sentences() == ["a and b have the same mean"]
+
+
+def test_pairs_are_those_of_common_seeds():
+    found = rl.compare({"lake": [results("a", GOOD), results("b", POOR[:4], seeds=[3, 2, 99, 5])]})
+    (pair,) = found.pairs
+    assert pair.seeds == 3
+    assert pair.difference == pytest.approx((GOOD[[3, 2, 5]] - POOR[[0, 1, 3]]).mean())
+
+
+def test_agents_that_discount_differently_are_compared_by_their_undiscounted_return():
+    found = rl.compare({"lake": [results("a", GOOD, gamma=0.9), results("b", POOR, gamma=0.99)]})
+    assert {row.measure for row in found} == {"undiscounted return of the greedy policy"}
+    assert found[0].mean == pytest.approx(2 * GOOD.mean())
+    assert found.scores["a"][0] == pytest.approx(GOOD)
+
+
+def test_scores_need_bounds():
+    found = rl.compare({"lake": [results("a", GOOD, low=-np.inf), results("b", POOR)]})
+    with pytest.raises(ParameterError, match="lake: the values of the best and the worst policy are unknown"):
+        found.aggregate()
+    found = rl.compare({"lake": [results("a", [1.0, 1.0], low=1.0)]})
+    with pytest.raises(ParameterError, match="all policies have the value 1"):
+        found.aggregate()
+    found = rl.compare({"lake": [results("a", GOOD)], "maze": [results("b", GOOD)]})
+    with pytest.raises(ParameterError, match="a has results in 1 of 2 environments only"):
+        found.aggregate()
+
+
+def test_it_shows_itself_in_few_lines(comparison):
+    assert len(repr(comparison).splitlines()) <= 5
+    assert repr(comparison).startswith("Comparison(2 agents in 2 environments, 12 seeds)")
+    assert str(comparison).splitlines()[-1] == comparison.sentences()[-1]
+    assert "<td>poor</td>" in comparison._repr_html_()
+    assert "&lt;b&gt;" in rl.compare({"<b>": [results("a", GOOD)]})._repr_html_()
+
+
+def test_tables_for_documents(comparison, tmp_path):
+    markdown = comparison.to_markdown().splitlines()
+    assert len(markdown) == 6
+    assert {line.count("|") for line in markdown} == {9}
+    latex = rl.compare({"a_b": [results("50 %", GOOD)]}).to_latex()
+    assert r"a\_b & 50 \% & 12" in latex
+    assert latex.endswith(r"\end{tabular}")
+    comparison.to_csv(tmp_path / "table.csv")
+    with (tmp_path / "table.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["agent"] for row in rows] == ["good", "poor", "good", "poor"]
+    assert float(rows[0]["mean"]) == comparison[0].mean
+    assert rows[0]["optimum"] == "1.0"
+
+
+def test_frames_need_pandas(comparison):
+    pandas = None
+    try:
+        import pandas
+    except ImportError:
+        with pytest.raises(MissingPackage, match=r"pip install 'rlsuite\[pandas\]'"):
+            comparison.to_frame()
+    if pandas is not None:
+        assert comparison.to_frame()["agent"].tolist() == ["good", "poor", "good", "poor"]
+
+
+def test_one_agent_or_one_seed_is_not_compared():
+    assert rl.compare({"lake": [results("a", GOOD)]}).sentences() == ["one agent: give another one to compare"]
+    lonely = rl.compare({"lake": [results("a", [0.5]), results("b", [0.6])]})
+    assert lonely.sentences() == ["two seeds in common are needed"]
+    assert lonely.pairs == []

@@ -18,7 +18,10 @@ from rlsuite.cli import main
 from rlsuite.errors import CallError, ParameterError
 from rlsuite.planning import simulate_beliefs, solve
 from rlsuite.plotting.figure import write
+from rlsuite.training.results import Bounds
 from rlsuite_envs.bandits import bandit
+
+UNIT = Bounds(50.0, 81.0)
 
 NO_FIGURES = {
     "style_axes",
@@ -41,8 +44,11 @@ def drawings(results_of, tiger, doors, casino):
     thompson = rl.ThompsonNormal().learn(bandit([0.0, 1.0]).to_env(), steps=100, seed=7)
     episodes = simulate_beliefs(tiger(), lambda belief: 0, steps=5, seed=1, keep_beliefs=True)
     drawn = {name: (draw, results_of()) for name, draw in plotting.figures().items()}
+    scored = results_of(value_bounds=UNIT, value_error=np.zeros(0))
     drawn |= {
         "mean_curves": (plotting.mean_curves, {"a": [[1.0, 2.0], [2.0, 4.0]]}),
+        "final_values": (plotting.final_values, rl.compare({"lake": [results_of()]})),
+        "performance_profile": (plotting.performance_profile, rl.compare({"lake": [scored]})),
         "value_map": (plotting.value_map, "FrozenLake-v1", lake),
         "state_values": (plotting.state_values, lake),
         "convergence": (plotting.convergence, lake),

@@ -109,7 +109,7 @@ def test_a_class_is_answered_with_the_object_to_make(tmp_path):
 
 
 def test_two_agents_at_once_are_answered_with_the_way_to_compare_them():
-    with pytest.raises(ParameterError, match=r"^train takes one agent: write results = \[rlsuite\.train\(agent, env, "):
+    with pytest.raises(ParameterError, match=r"^train takes one agent: rlsuite\.compare\(agents, env, "):
         rl.train([rl.QLearning(), rl.Sarsa()], "FrozenLake-v1", steps=10)
 
 

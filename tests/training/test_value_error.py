@@ -10,7 +10,7 @@ import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.cli import main
 from rlsuite.errors import ParameterError
 from rlsuite.experiments import Experiment, compare
-from rlsuite.experiments.comparison import FOLLOWED, VALUE_ERROR, table
+from rlsuite.experiments.rows import FOLLOWED, VALUE_ERROR, table
 from rlsuite.training.value_error import Prediction, ValueErrors
 
 WALK = "rlsuite/RandomWalk-v0"

@@ -1,0 +1,110 @@
+import gymnasium
+import numpy as np
+import pytest
+
+import rlsuite as rl
+import rlsuite.features
+from rlsuite.errors import ParameterError
+from rlsuite.experiments.lookup import find_agent_class
+
+
+def test_agents_learn_with_the_same_seeds_as_in_train():
+    agents = {"on": rl.Sarsa(gamma=0.9), "off": rl.QLearning(gamma=0.9)}
+    found = rl.compare(agents, "FrozenLake-v1", steps=500, seeds=[4, 7])
+    assert list(found.results) == ["FrozenLake-v1"]
+    alone = rl.train(rl.QLearning(gamma=0.9), "FrozenLake-v1", steps=500, seeds=[4, 7], evaluate_every=500)
+    off = found.results["FrozenLake-v1"][1]
+    assert off.agent == "off"
+    for one, other in zip(off.records, alone.records, strict=True):
+        assert one.seed == other.seed
+        assert one.evaluation.tobytes() == other.evaluation.tobytes()
+        assert one.regret.tobytes() == other.regret.tobytes()
+
+
+def test_labels_are_what_differs():
+    agents = [rl.Sarsa(), rl.QLearning(learning_rate=0.1), rl.QLearning(learning_rate=0.5)]
+    found = rl.compare(agents, ["FrozenLake-v1", gymnasium.make("FrozenLake8x8-v1")], steps=50, seeds=2)
+    assert found.agents == ["Sarsa", "QLearning(learning_rate=0.1)", "QLearning(learning_rate=0.5)"]
+    assert list(found.results) == ["FrozenLake-v1", "FrozenLake8x8-v1"]
+
+
+def test_without_a_discount_and_a_time_limit_returns_are_compared():
+    found = rl.compare([rl.Sarsa(gamma=1.0), rl.QLearning(gamma=1.0)], "CliffWalking-v1", episodes=100, seeds=3)
+    assert {row.measure for row in found} == {"return per episode"}
+    assert {row.optimum for row in found} == {-13.0}
+    assert all(row.regret > 0.0 for row in found)
+
+
+ENOUGH = {"envs": "FrozenLake-v1", "steps": 300, "seeds": "enough", "margin": 0.2, "most_seeds": 150}
+
+
+def test_enough_seeds_for_a_verdict():
+    planner = find_agent_class("value-iteration")(gamma=0.9)
+    agents = {"planner": planner, "random": rl.QLearning(gamma=0.9, learning_rate=1e-9)}
+    found = rl.compare(agents, **ENOUGH)
+    (verdict,) = found.verdicts.values()
+    assert verdict.word == "first"
+    assert {len(run.records) for run in found.results["FrozenLake-v1"]} == {verdict.seeds}
+    assert found.sentences() == [f"planner is better than random, after {verdict.seeds} seeds"]
+
+
+def test_the_verdict_does_not_depend_on_how_many_seeds_are_learned_at_once(monkeypatch):
+    agents = [rl.Sarsa(gamma=0.9), rl.QLearning(gamma=0.9)]
+    found = rl.compare(agents, **ENOUGH)
+    monkeypatch.setattr("rlsuite.experiments.comparing.FIRST_SEEDS", 33)
+    again = rl.compare(agents, **ENOUGH)
+    assert found.verdicts == again.verdicts
+    (verdict,) = found.verdicts.values()
+    assert (verdict.word, verdict.seeds < 150) == ("equal", True)
+    assert [row.mean for row in found] == [row.mean for row in again]
+
+
+def test_seeds_may_not_suffice():
+    found = rl.compare([rl.Sarsa(gamma=0.9), rl.QLearning(gamma=0.9)], **{**ENOUGH, "most_seeds": 12})
+    assert found.sentences() == ["Sarsa and QLearning cannot be told apart after 12 seeds"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"agents": []}, "agents is empty"),
+        ({"agents": [rl.Sarsa(), rl.Sarsa()]}, "agents has Sarsa twice"),
+        ({"envs": {}}, "envs is empty"),
+        ({"agents": [rl.Sarsa()], "seeds": "enough"}, "give at least two"),
+        ({"margin": 0.0}, "margin=0.0"),
+        ({"most_seeds": 0}, "most_seeds"),
+        ({"agents": {"lake": [3]}, "envs": None, "steps": None}, "holds 3"),
+        ({"agents": {"lake": []}}, "these are results already"),
+        ({"agents": ["q-learning"]}, "'q-learning' is not an agent"),
+    ],
+)
+def test_bad_arguments(change, message):
+    given = {"agents": [rl.Sarsa(), rl.QLearning()], "envs": "FrozenLake-v1", "steps": 10, "seeds": 2}
+    with pytest.raises(ParameterError, match=message):
+        rl.compare(**{**given, **change})
+
+
+def test_enough_needs_the_exact_bounds():
+    agents = [rl.Sarsa(features=rl.features.TileCoding()), rl.QLearning(features=rl.features.TileCoding())]
+    with pytest.raises(ParameterError, match="MountainCar-v0: the values of the best and the worst policy are unknown"):
+        rl.compare(agents, "MountainCar-v0", steps=10, seeds="enough")
+
+
+def test_a_failing_seed_is_left_out_of_the_pairs():
+    class Fails(gymnasium.Env):
+        observation_space = action_space = gymnasium.spaces.Discrete(2)
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            self.is_bad = self.is_bad if seed is None else seed % 3 == 0
+            return 0, {}
+
+        def step(self, action):
+            if self.is_bad:
+                raise RuntimeError("bad luck")
+            return 0, float(action), True, False, {}
+
+    with pytest.warns(rl.errors.FailedRunsWarning):
+        found = rl.compare([rl.Sarsa(), rl.QLearning()], {"own": Fails()}, episodes=1, seeds=12)
+    assert found[0].seeds < 12
+    assert np.isfinite(found.pairs[0].difference)
