@@ -19,6 +19,8 @@ from rlsuite.cli.output import Facts, number
 from rlsuite.errors import FileError, ParameterError
 from rlsuite.inference import (
     HMM,
+    Emission,
+    Product,
     StateScores,
     decode_episode,
     entropy,
@@ -349,12 +351,13 @@ def trail(model: HMM | POMDP, steps: Steps, *, smooth: bool, decode: bool, with_
 
 
 def _of_hmm(model: HMM, steps: Steps, smooth: bool, decode: bool) -> Trail:
-    z = model.emission.check(_numbers(model.emission.width, steps.observations))
+    symbols = _symbols(model.emission)
+    z = model.emission.check(_numbers(symbols, steps.observations))
     rows, log_scale = model.forward(z)
     path = model.decode(z) if decode else None
     missing = model.emission.missing(z)
     texts = [
-        MISSING if is_missing else ", ".join(map(number, np.atleast_1d(one).tolist()))
+        MISSING if is_missing else ", ".join(map(_named, np.atleast_1d(one).tolist(), symbols))
         for one, is_missing in zip(z, missing, strict=True)
     ]
     return Trail(
@@ -369,20 +372,33 @@ def _of_hmm(model: HMM, steps: Steps, smooth: bool, decode: bool) -> Trail:
     )
 
 
-def _numbers(width: int, observations: list[list[str]]) -> FloatArray:
+def _symbols(emission: Emission) -> list[Sequence[str] | None]:
+    """The names of the symbols of each number of an observation; None of those without."""
+    channels = emission.channels if isinstance(emission, Product) else [emission]
+    return [getattr(one, "labels", None) for one in channels for _ in range(one.width)]
+
+
+def _named(value: float, labels: Sequence[str] | None) -> str:
+    return number(value) if labels is None or not value >= 0 else labels[int(value)]
+
+
+def _numbers(symbols: list[Sequence[str] | None], observations: list[list[str]]) -> FloatArray:
     """Return observations (T,), or vectors of them (T, D), NaN where one is missing."""
+    width = len(symbols)
     rows: list[list[float]] = []
     for t, words in enumerate(observations):
         if words == [MISSING]:
             words = [MISSING] * width
         if len(words) != width:
             raise ParameterError(f"the observation at t={t} has {len(words)} numbers, not {width}")
-        rows.append([_number(t, word) for word in words])
+        rows.append([_number(t, word, labels) for word, labels in zip(words, symbols, strict=True)])
     z = np.array(rows)
     return z[:, 0] if width == 1 else z
 
 
-def _number(t: int, word: str) -> float:
+def _number(t: int, word: str, labels: Sequence[str] | None) -> float:
+    if labels is not None and word not in (MISSING, "-1"):
+        return index("observation", word, labels, len(labels))
     try:
         return np.nan if word == MISSING else float(word)
     except ValueError:

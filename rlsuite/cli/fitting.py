@@ -1,8 +1,9 @@
 """``rlsuite fit DATA``: a hidden Markov model from observations, by counting or by expectation maximisation."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from rlsuite.cli.options import Commands, add_json_flag, whole_number
@@ -30,6 +31,8 @@ class Data(NamedTuple):
     """of each sequence"""
     families: dict[str, str]
     """how each column of observations is distributed, by its title"""
+    symbols: list[list[str] | None]
+    """the names of each column's symbols; None of numbers"""
     states: list[str] | None
 
 
@@ -40,7 +43,7 @@ def add(commands: Commands) -> None:
         help="learn a hidden Markov model from a file of observations",
         description="Learn a hidden Markov model. Where the file has a column 'state', its states are counted; with "
         "--states, or without such a column, they are hidden, and expectation maximisation (Baum-Welch) finds them.",
-        epilog="The file is a table with titles: observation (numbers; whole ones are symbols, ? is a missing one), "
+        epilog="The file is a table with titles: observation (whole numbers or words are symbols, ? is a missing one), "
         "state (names or numbers), and episode, which is another one in each sequence. Where several things are "
         "observed at once, their columns are observation.a, observation.b and so on, independent of each other given "
         "the state; with sequences of one row each this is naive Bayes. Without titles all entries are observations of "
@@ -105,31 +108,60 @@ def _read(path: str, emission: str | None) -> Data:
     words = titled(path)
     seen = [_observations(path, words[title]) for title in observed(words)]
     names = [title.removeprefix(PART) for title in observed(words)]
-    families = emission.split(",") if emission else [SYMBOLS if symbols else "gaussian" for _, symbols in seen]
+    families = emission.split(",") if emission else [SYMBOLS if column.symbols else "gaussian" for column in seen]
     if len(families) == 1:
         families *= len(names)
     if len(families) != len(names):
         raise ParameterError(
             f"--emission {emission}: {path} has {len(names)} columns of observations; name one for each"
         )
-    z = seen[0][0] if len(seen) == 1 else np.column_stack([column for column, _ in seen])
+    for column, family in zip(seen, families, strict=True):
+        if column.names is not None and family != SYMBOLS:
+            raise ParameterError(f"--emission {emission}: {path} has words, such as {column.names[0]!r}, not numbers")
+    z = seen[0].z if len(seen) == 1 else np.column_stack([column.z for column in seen])
     lengths = _lengths(words.get(EPISODE), len(z))
-    return Data(z, lengths, dict(zip(names, families, strict=True)), words.get(STATE))
+    symbols = [column.names for column in seen]
+    return Data(z, lengths, dict(zip(names, families, strict=True)), symbols, words.get(STATE))
 
 
-def _observations(path: str, words: list[str]) -> "tuple[AnyArray, bool]":
-    """The observations (T,), and whether they are symbols: whole numbers, -1 where one is missing."""
+class Column(NamedTuple):
+    """A column of observations."""
+
+    z: "AnyArray"
+    """(T,): of symbols int64, -1 where one is missing; of numbers float64, NaN there"""
+    symbols: bool
+    """whether they are symbols: whole numbers, or words"""
+    names: list[str] | None
+    """the words, in the order of their numbers"""
+
+
+def _observations(path: str, words: list[str]) -> Column:
     import numpy as np
 
     from rlsuite.cli.filter_table import MISSING
 
+    known = [word for word in words if word != MISSING]
+    others = [word for word in known if not _is_number(word)]
+    if others and len(others) == len(known):
+        names = sorted(set(known))
+        return Column(np.array([-1 if word == MISSING else names.index(word) for word in words]), True, names)
+    if others:
+        raise FileError(
+            f"{path}: the observation {others[0]!r} is not a number, as others are; write numbers only, or words only"
+        )
+    z = np.array([np.nan if word == MISSING else float(word) for word in words])
+    numbers = z[~np.isnan(z)]
+    if (numbers == np.floor(numbers)).all() and (numbers >= 0).all():
+        return Column(np.where(np.isnan(z), -1, z).astype(np.int64), True, None)
+    return Column(z, False, None)
+
+
+def _is_number(word: str) -> bool:
     try:
-        z = np.array([np.nan if word == MISSING else float(word) for word in words])
-    except ValueError as error:
-        raise FileError(f"{path}: an observation is not a number ({error}); write 0, 1, ... for symbols") from error
-    known = z[~np.isnan(z)]
-    symbols = bool((known == np.floor(known)).all() and (known >= 0).all())
-    return (np.where(np.isnan(z), -1, z).astype(np.int64), True) if symbols else (z, False)
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _lengths(episodes: list[str] | None, n: int) -> list[int]:
@@ -141,18 +173,26 @@ def _lengths(episodes: list[str] | None, n: int) -> list[int]:
 def _emission(data: Data) -> "str | Callable[[int, np.random.Generator], Emission]":
     """The family of the observations; where they are vectors, a function that makes the product of its columns'."""
     families = list(data.families.values())
-    if len(families) == 1:
+    if len(families) == 1 and data.symbols == [None]:
         return families[0]
-    from rlsuite.inference import Product
+    from rlsuite.inference import Categorical, Product
     from rlsuite.inference.from_complete_data import emission_of
 
+    channels = data.z.reshape(len(data.z), -1).T
     parts = [
         column.astype("int64") if family == SYMBOLS else column
-        for family, column in zip(families, data.z.T, strict=True)
+        for family, column in zip(families, channels, strict=True)
     ]
-    return lambda n_states, rng: Product(
-        [emission_of(family, part, n_states, rng) for family, part in zip(families, parts, strict=True)]
-    )
+
+    def made(n_states: int, rng: "np.random.Generator") -> "Emission":
+        found = [emission_of(family, part, n_states, rng) for family, part in zip(families, parts, strict=True)]
+        named = [
+            Categorical(one.table, names) if isinstance(one, Categorical) and names else one
+            for one, names in zip(found, data.symbols, strict=True)
+        ]
+        return named[0] if len(named) == 1 else Product(named)
+
+    return made
 
 
 def _counted(data: Data, words: list[str], prior: float) -> "HMM":
@@ -208,7 +248,9 @@ def _report(chosen: argparse.Namespace, data: Data, model: "HMM", how: str, choi
     emission = model.emission
     channels = dict(zip(data.families, emission.channels if isinstance(emission, Product) else [emission], strict=True))
     if chosen.json:
-        learned = {name: {"kind": type(one).__name__, **_arrays(one)} for name, one in channels.items()}
+        learned = {
+            name: {"kind": type(one).__name__, **_symbols(one), **_arrays(one)} for name, one in channels.items()
+        }
         print_json(
             {
                 "data": chosen.data,
@@ -249,7 +291,8 @@ def _report(chosen: argparse.Namespace, data: Data, model: "HMM", how: str, choi
     elif isinstance(emission, Product):
         print_note(f"next: rlsuite filter {chosen.save} --file {chosen.data}")
     else:
-        print_note(f"next: rlsuite filter {chosen.save} 0 0 --smooth")
+        first = quote((data.symbols[0] or ["0"])[0])
+        print_note(f"next: rlsuite filter {chosen.save} {first} {first} --smooth")
 
 
 def _tried(choice: "Selection") -> list[dict[str, float]]:
@@ -270,6 +313,12 @@ def _arrays(emission: "Emission") -> "dict[str, FloatArray]":
     return {name: getattr(emission, name) for name in emission.parameter_names}
 
 
+def _symbols(emission: "Emission") -> "dict[str, Sequence[str]]":
+    """The names of the symbols, under the name `labels`; nothing without."""
+    labels: Sequence[str] | None = getattr(emission, "labels", None)
+    return {} if labels is None else {"labels": labels}
+
+
 def _chain_columns(
     model: "HMM", states: list[str], long_run: "FloatArray | None", data: Data
 ) -> "dict[str, FloatArray]":
@@ -285,8 +334,9 @@ def _columns(emission: "Emission") -> "dict[str, FloatArray]":
 
     if isinstance(emission, Product):
         return {}
+    labels = _symbols(emission).get("labels")
     return {
-        f"{name} {i}" if array.size > emission.n_states else name: column
+        f"{name} {labels[i] if labels else i}" if array.size > emission.n_states else name: column
         for name, array in _arrays(emission).items()
         for i, column in enumerate(array.reshape(emission.n_states, -1).T)
     }

@@ -53,6 +53,37 @@ def test_hidden_states_are_found_by_expectation_maximisation(rlsuite_json, tmp_p
     assert again == found
 
 
+def test_words_are_symbols_and_the_model_takes_them(rlsuite, rlsuite_json, tmp_path):
+    """Of one column, and of several; the model of words is that of their numbers."""
+    z, _ = write_days(tmp_path, HMM([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], [[0.9, 0.1], [0.2, 0.8]]))
+    numbers = rlsuite_json("fit", "days.csv", "--save", "numbers.npz")
+    words = (tmp_path / "days.csv").read_text().replace("\n0,", "\ncold,").replace("\n1,", "\nhot,")
+    (tmp_path / "words.csv").write_text(words.replace("hot", "?", 1))
+    assert rlsuite_json("fit", "words.csv")["emission"]["labels"] == ["cold", "hot"]
+    (tmp_path / "words.csv").write_text(words)
+    found = rlsuite_json("fit", "words.csv", "--save", "words.npz")
+    assert found["emission"] == {**numbers["emission"], "labels": ["cold", "hot"]}
+    hidden = rlsuite("fit", "words.csv", "--states", 2, "--save", "hidden.npz")
+    assert "table cold" in hidden.out
+    assert hidden.err.endswith("next: rlsuite filter hidden.npz cold cold --smooth\n")
+    by_name = rlsuite("filter", "words.npz", "hot", "?", "cold")
+    assert (
+        by_name.out.replace("cold", "0").replace("hot", "1").split()[1:]
+        == (rlsuite("filter", "numbers.npz", 1, "?", 0).out.split()[1:])
+    )
+    assert "did you mean 'cold'" in rlsuite("filter", "words.npz", "col").err
+    model = HMM.read(tmp_path / "words.npz")
+    assert model.filter(["hot", "cold"]).tobytes() == model.filter([1, 0]).tobytes()
+    assert HMM.read(tmp_path / "hidden.npz").fit(z[:50]).emission.labels == ("cold", "hot")
+    (tmp_path / "play.csv").write_text("observation.sky,observation.wind,state\nsun,1.5,no\nrain,2.0,yes\nsun,0.5,no\n")
+    rlsuite("fit", "play.csv", "--prior", 1, "--save", "play.npz")
+    assert rlsuite("filter", "play.npz", "--file", "play.csv").out.count("sun, 1.5") == 1
+    (tmp_path / "play.csv").write_text("observation\nsun\n1.O\n2\n")
+    assert "the observation 'sun' is not a number, as others are" in rlsuite("fit", "play.csv", "--states", 2).err
+    (tmp_path / "play.csv").write_text("observation\nsun\nrain\n")
+    assert "has words, such as 'rain'" in rlsuite("fit", "play.csv", "--states", 2, "--emission", "gaussian").err
+
+
 def test_episodes_are_sequences_and_a_question_mark_is_missing(rlsuite, rlsuite_json, tmp_path):
     (tmp_path / "days.csv").write_text("episode,observation,state\na,0,0\na,?,1\nb,1,1\nb,0,0\n")
     assert rlsuite_json("fit", "days.csv")["transition"] == [[0.0, 1.0], [1.0, 0.0]]
@@ -91,7 +122,7 @@ def test_the_number_of_states_is_chosen(rlsuite, rlsuite_json, tmp_path):
 def test_mistakes_are_answered(rlsuite, tmp_path):
     files = {
         "none.csv": ("z,state\n0,1\n", "there is no column 'observation', only z, state"),
-        "words.csv": ("observation\nrain\n", "an observation is not a number"),
+        "words.csv": ("observation\nrain\n1\n", "the observation 'rain' is not a number, as others are"),
         "short.csv": ("observation,state\n0\n", "there are 2 columns, and this line has 1 entries"),
         "alone.csv": ("observation\n0\n1\n", "has no column 'state': give --states K"),
         "empty.csv": ("", "holds no observations"),

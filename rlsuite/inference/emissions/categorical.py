@@ -1,6 +1,6 @@
 """Symbols: each hidden state has a distribution over the same M of them (R89 section II.B)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import ClassVar, Self, cast
@@ -25,11 +25,13 @@ class Categorical(Emission):
     ----------
     table : array_like (K, M)
         ``table[k, z]`` = Pr(z | k), the b_k(z) of the lecture notes; each row sums to 1 within 1e-8.
+    labels : sequence of str, optional
+        M distinct names of the symbols; observations may then be given by name.
 
     Raises
     ------
     ModelError
-        If a row is not a distribution.
+        If a row is not a distribution, or the names are not M different ones.
 
     Examples
     --------
@@ -38,9 +40,12 @@ class Categorical(Emission):
     (2, 2, 2)
     >>> coins.likelihoods(coins.check([0, 1, -1]))[0].tolist()
     [[0.5, 0.9], [0.5, 0.1], [1.0, 1.0]]
+    >>> Categorical([[0.5, 0.5], [0.9, 0.1]], labels=["heads", "tails"]).check(["tails", "heads"]).tolist()
+    [1, 0]
     """
 
     table: FloatArray
+    labels: Sequence[str] | None = None
 
     discrete: ClassVar[bool] = True
     parameter_names: ClassVar[tuple[str, ...]] = ("table",)
@@ -52,6 +57,8 @@ class Categorical(Emission):
         for k, row in enumerate(table):
             validation.distribution(f"emission[k={k}]", row)
         object.__setattr__(self, "table", validation.frozen(table, self.table))
+        names = None if self.labels is None else [str(name) for name in self.labels]
+        object.__setattr__(self, "labels", validation.labels("labels", names, table.shape[1]))
 
     @classmethod
     @says_what_to_write
@@ -79,12 +86,22 @@ class Categorical(Emission):
 
     def check(self, z: ArrayLike) -> IndexArray:
         """Return symbols as int64 (T,), -1 where one is missing."""
-        symbols = whole_numbers(z, "symbols", self.n_symbols)
+        symbols = whole_numbers(self._numbers(z), "symbols", self.n_symbols)
         if symbols.ndim == 2 and symbols.shape[1] == 1:
             symbols = symbols[:, 0]
         if symbols.ndim != 1:
             raise ModelError(f"z has shape {symbols.shape}, not (T,): one symbol for each time")
         return symbols
+
+    def _numbers(self, z: ArrayLike) -> ArrayLike:
+        """Symbols that are given by their names as numbers."""
+        given = np.asarray(z)
+        if self.labels is None or given.dtype.kind != "U":
+            return z
+        numbers = [
+            validation.number_of("observation", name, self.n_symbols, self.labels) for name in given.ravel().tolist()
+        ]
+        return np.array(numbers, dtype=np.int64).reshape(given.shape)
 
     def missing(self, z: AnyArray) -> BoolArray:
         """Return which symbols are missing: (T,) bool."""
@@ -130,7 +147,7 @@ class Categorical(Emission):
         counts = np.zeros((self.n_symbols, self.n_states))
         np.add.at(counts, z[seen], weights[seen])
         pseudo = np.zeros(self.table.shape) if prior is None else np.asarray(prior, dtype=np.float64)
-        return type(self)(dirichlet.most_probable(counts.T, pseudo, self.table))
+        return type(self)(dirichlet.most_probable(counts.T, pseudo, self.table), self.labels)
 
     def resolve_prior(self, prior: object, z: AnyArray) -> FloatArray | None:
         """Return pseudo-counts (K, M): one number for every possible symbol, or one for each entry of the table."""
@@ -147,11 +164,11 @@ class Categorical(Emission):
     def randomized(self, z: AnyArray, rng: np.random.Generator) -> Self:
         """Return random rows; what is impossible stays impossible."""
         drawn = rng.exponential(size=self.table.shape) * (self.table > 0.0)
-        return type(self)(drawn / drawn.sum(axis=1, keepdims=True))
+        return type(self)(drawn / drawn.sum(axis=1, keepdims=True), self.labels)
 
     def arrays(self) -> Mapping[str, object]:
-        """Return the table, for files."""
-        return {"table": self.table}
+        """Return the table, and the names, for files."""
+        return {"table": self.table, **({} if self.labels is None else {"labels": np.array(self.labels)})}
 
     @property
     def _rows(self) -> FloatArray:
