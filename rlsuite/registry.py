@@ -6,6 +6,7 @@ from importlib import import_module
 from os import PathLike
 from typing import Any, cast
 
+from rlsuite import planning
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.learner import Learner
 from rlsuite.agents.storage import defined_agents, read_agent
@@ -13,6 +14,7 @@ from rlsuite.core import described
 from rlsuite.core.described import UnknownClass, build
 from rlsuite.core.named_estimators import Find, imported_class, named_class
 from rlsuite.core.npz import reading_npz
+from rlsuite.planning.kept import Kept, is_solution, read_solution
 
 
 def learner_classes() -> dict[str, type[Learner]]:
@@ -77,7 +79,7 @@ def build_agent(plain: Mapping[str, Any], find: Find = named_class) -> Any:
 
 
 def load(path: str | PathLike[str]) -> Any:
-    """Read an agent that was written by its ``save``.
+    """Read an agent or a solution that was written by its ``save``.
 
     Without a seed, `learn` goes on with the run that was saved, as if it had never stopped; with one, a new run begins
     with what was learned. Methods that learn from a batch learn again from the transitions that their file keeps.
@@ -97,12 +99,20 @@ def load(path: str | PathLike[str]) -> Any:
     ...     rl.load(f"{folder}/sarsa.npz").q_.shape
     (16, 4)
     """
-    with reading_npz(path, "an agent") as arrays:
-        words = str(arrays.take_json("header").get("format")).split(" ")
+    with reading_npz(path, "an agent or a solution") as arrays:
+        header = arrays.take_json("header")
+    if is_solution(header):
+        return read_solution(path, _solution_class)
+    words = str(header.get("format")).split(" ")
     kind = learner_classes().get(words[1]) if len(words) == 3 and words[1] != "agent" else None
     if kind is not None and hasattr(kind, "load"):  # of a network
         return cast(Any, kind).load(path)
     return read_agent(path, partial(build_agent, find=imported_class))
+
+
+def _solution_class(name: str) -> type[Kept] | None:
+    found: object = getattr(planning, name) if name in dir(planning) else None
+    return found if isinstance(found, type) and issubclass(found, Kept) else None
 
 
 def _import_all() -> None:

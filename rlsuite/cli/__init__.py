@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from rlsuite import __version__, errors
 from rlsuite.cli import (
+    acting,
     checking,
     choosing,
     comparing,
@@ -41,6 +42,7 @@ COMMANDS = (
     choosing,
     checking,
     solving,
+    acting,
     filtering,
     fitting,
 )

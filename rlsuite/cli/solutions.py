@@ -1,5 +1,6 @@
 """A planner's solution, as text and as plain values for JSON."""
 
+import shlex
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
@@ -232,6 +233,11 @@ class FoundForMDP:
         self.mdp, self.solution, self.layout = mdp, solution, layout
 
     @property
+    def where(self) -> str:
+        """Where to ask a saved solution for its action, on the command line."""
+        return f"--state {shlex.quote(names(self.mdp.state_labels, self.mdp.n_states)[int(self.mdp.start.argmax())])}"
+
+    @property
     def setting(self) -> str:
         """What the value of a state is."""
         return "average reward" if self.gamma is None else f"gamma {self.gamma:.15g}"
@@ -292,6 +298,12 @@ class FoundForPOMDP:
     def __init__(self, pomdp: POMDP, solution: BeliefPlan) -> None:
         self.pomdp, self.solution = pomdp, solution
         self.gamma: float | None = pomdp.gamma
+
+    @property
+    def where(self) -> str:
+        """Where to ask a saved plan for its action, on the command line."""
+        few = self.pomdp.n_states <= MOST_COLUMNS
+        return f"--belief {','.join(map(number, self.pomdp.start.tolist()))}" if few else ""
 
     @property
     def setting(self) -> str:

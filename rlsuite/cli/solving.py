@@ -3,6 +3,7 @@
 import argparse
 import inspect
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rlsuite.cli.figures import ELSEWHERE, ON_GRID, add_look_flags, drawer
@@ -16,19 +17,23 @@ from rlsuite.cli.options import (
     spelling_of,
     whole_number,
 )
-from rlsuite.cli.output import print_json, print_note
+from rlsuite.cli.output import check_writable, print_json, print_note
 from rlsuite.errors import ParameterError, UnsuitableEnvironment, unknown
 
 if TYPE_CHECKING:
     from rlsuite.cli.solutions import FoundForMDP, FoundForPOMDP
     from rlsuite.core.aliases import Env
     from rlsuite.models import MDP, POMDP
+    from rlsuite.planning import BeliefPlan, Solution
     from rlsuite.rendering import GridLayout
 
 NOT_CONVERGED = 1
 """Exit code if the error bound of the answer is above the tolerance."""
 
-FLAGS = ("rtol", "horizon", "gap", "prune", "max_iterations", "deadline")
+SAVED = (".npz", ".csv", ".alpha", ".policy", ".pg")
+"""Suffixes of the files of solutions."""
+
+FLAGS = ("rtol", "horizon", "criterion", "gap", "prune", "max_iterations", "deadline")
 """Keywords of some methods that are flags of their own."""
 
 
@@ -68,6 +73,9 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--horizon", type=whole_number, metavar="N", help="number of steps, for methods that take one")
     parser.add_argument(
+        "--criterion", metavar="WHICH", help="discounted, total or average: what counts (default: gamma says it)"
+    )
+    parser.add_argument(
         "--gap", type=float, metavar="NUMBER", help="largest distance between the two bounds; overrides --tol"
     )
     parser.add_argument(
@@ -91,6 +99,12 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--show", action="store_true", help="print values and policy, as a map if the environment has one"
     )
+    parser.add_argument(
+        "--save",
+        metavar="FILE",
+        help="keep the solution: .npz for rlsuite act and rlsuite.load, .csv as a table; where states are hidden also "
+        ".alpha, .policy, .pg for other programs",
+    )
     parser.add_argument("--plot", metavar="FILE.png", help="draw a figure (.png, .svg, .pdf)")
     parser.add_argument(
         "--figure",
@@ -108,6 +122,8 @@ def run(chosen: argparse.Namespace) -> int:
     """Solve."""
     from rlsuite import planning
 
+    if chosen.save:
+        check_writable(Path(chosen.save), "--save", SAVED)
     env, model = _opened(chosen)
     layout = _layout(env, model)
     default: str = inspect.signature(planning.solve).parameters["method"].default
@@ -124,8 +140,25 @@ def run(chosen: argparse.Namespace) -> int:
         from rlsuite.plotting.figure import write
 
         write(chosen.plot, draw, solution)
+    if chosen.save:
+        _save(solution, Path(chosen.save))
     _report(chosen, found, method)
     return 0 if found.good_enough else NOT_CONVERGED
+
+
+def _save(solution: "Solution | BeliefPlan", path: Path) -> None:
+    """Write a solution to a file of the kind that the suffix says."""
+    from rlsuite.planning import BeliefPlan, write_plan
+
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        solution.to_csv(path)
+    elif suffix == ".npz":
+        solution.save(path)
+    elif isinstance(solution, BeliefPlan):
+        write_plan(solution, path)
+    else:
+        raise ParameterError(f"--save {path}: a {suffix} file is a plan for hidden states; use .npz or .csv")
 
 
 def _method(model: "MDP | POMDP", typed: str) -> str:
@@ -178,7 +211,7 @@ def _report(chosen: argparse.Namespace, found: "FoundForMDP | FoundForPOMDP", me
     if chosen.json:
         by = {"method": solver, "chosen_by": None if solver == method else method}
         gamma = {"gamma": found.gamma}
-        written = {"plot": chosen.plot} if chosen.plot else {}
+        written = {kind: getattr(chosen, kind) for kind in ("save", "plot") if getattr(chosen, kind)}
         print_json({"environment": chosen.environment, **by, **gamma, **found.facts(), **written})
         return
     picked = "" if solver == method else f" (chosen by {method})"
@@ -186,7 +219,9 @@ def _report(chosen: argparse.Namespace, found: "FoundForMDP | FoundForPOMDP", me
     print(found.summary())
     if chosen.show:
         print(found.shown())
-    if chosen.plot:
-        print(f"  written: {chosen.plot}")
-    if not chosen.show:
+    for path in filter(None, (chosen.save, chosen.plot)):
+        print(f"  written: {path}")
+    if chosen.save and chosen.save.endswith(".npz"):
+        print_note(f"next: rlsuite act {chosen.save} {found.where}")
+    elif not chosen.show:
         print_note(f"next: the same command with --show{'' if chosen.plot else ' or --plot value.png'}")

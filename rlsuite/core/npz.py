@@ -145,6 +145,30 @@ class Npz:
             raise ValueError(f"it has an unknown array {name!r}")
 
 
+class Below(Npz):
+    """Those arrays of an open file whose names begin with a prefix, under the rest of their names.
+
+    Parameters
+    ----------
+    arrays : Npz
+        All arrays.
+    prefix : str
+        What the names begin with.
+    """
+
+    def __init__(self, arrays: Npz, prefix: str) -> None:
+        self._all, self._prefix = arrays, prefix
+        self.headers = {name.removeprefix(prefix): arrays.headers[name] for name in arrays.below(prefix)}
+
+    def take(
+        self, name: str, dtype: DTypeLike | None = None, shape: tuple[int, ...] | None = None, ndim: int | None = None
+    ) -> NDArray[Any]:
+        """Unpack one array; arguments and errors as those of `Npz.take`."""
+        array = self._all.take(f"{self._prefix}{name}", dtype, shape, ndim)
+        del self.headers[name]
+        return array
+
+
 @contextmanager
 def reading_npz(path: str | os.PathLike[str], what: str) -> Generator[Npz]:
     """Open a file for reading; errors in the body, too, are reported as errors of the file.

@@ -15,6 +15,7 @@ import numpy as np
 
 from rlsuite.core.checks import fraction, whole_number
 from rlsuite.core.keywords import says_what_to_write
+from rlsuite.core.npz import Npz
 from rlsuite.errors import FileError, ModelError, ParameterError, unknown_suffix
 from rlsuite.models import validation
 from rlsuite.models.beliefs import Beliefs
@@ -164,7 +165,7 @@ class POMDP(PomdpConstructors, Beliefs, Playable):
             ``.pomdp`` knows no illegal actions and no random rewards. The message says what to do.
         """
         if _suffix(path) == ".npz":
-            write_arrays(path, "POMDP", _to_arrays(self))
+            write_arrays(path, "POMDP", pomdp_to_arrays(self))
             return
         try:
             write_pomdp(self.mdp, self.observation_rows, self.observation_labels, path)
@@ -200,7 +201,8 @@ def _suffix(path: str | PathLike[str]) -> str:
     return suffix
 
 
-def _to_arrays(pomdp: PomdpFields) -> dict[str, np.ndarray]:
+def pomdp_to_arrays(pomdp: PomdpFields) -> dict[str, np.ndarray]:
+    """Return the fields of a model that are set, as arrays."""
     given = pomdp.given_observation
     arrays = mdp_to_arrays(pomdp.mdp)
     if isinstance(given, ObservationRows):
@@ -215,23 +217,34 @@ def _to_arrays(pomdp: PomdpFields) -> dict[str, np.ndarray]:
 def _from_npz(model: type[P], path: str | PathLike[str], gamma: float | None) -> P:
     checked = None if gamma is None else fraction("gamma", gamma)
     with reading_model(path, "POMDP") as arrays:
-        observation: Observations
-        if "observation" in arrays:
-            observation = arrays.take("observation")
-        elif all(name in arrays for name in _ROWS):
-            indptr, index, probability, count = (arrays.take(name) for name in _ROWS)
-            if count.shape != () or count.dtype.kind not in "iu":
-                raise FileError(f"{path} is malformed: n_observations is not a whole number")
-            observation = ObservationRows(indptr, index, probability, int(count))
-        else:
-            raise FileError(f"{path} is malformed: it has no observation")
-        labels = arrays.take("observation_labels") if "observation_labels" in arrays else None
-        named = None if labels is None else text_in(path, "observation_labels", labels)
-        mdp = mdp_from_arrays(MDP, path, arrays, checked)
-        try:
-            return model(mdp, observation, named)
-        except ModelError as cause:
-            raise FileError(f"{path} holds no valid model: {cause}") from cause
+        return pomdp_from_arrays(model, path, arrays, checked)
+
+
+def pomdp_from_arrays(model: type[P], path: str | PathLike[str], arrays: Npz, gamma: float | None = None) -> P:
+    """Return the model that `pomdp_to_arrays` turned into arrays; with another discount, if one is given.
+
+    Raises
+    ------
+    FileError
+        If an array is missing, unknown or wrong.
+    """
+    observation: Observations
+    if "observation" in arrays:
+        observation = arrays.take("observation")
+    elif all(name in arrays for name in _ROWS):
+        indptr, index, probability, count = (arrays.take(name) for name in _ROWS)
+        if count.shape != () or count.dtype.kind not in "iu":
+            raise FileError(f"{path} is malformed: n_observations is not a whole number")
+        observation = ObservationRows(indptr, index, probability, int(count))
+    else:
+        raise FileError(f"{path} is malformed: it has no observation")
+    labels = arrays.take("observation_labels") if "observation_labels" in arrays else None
+    named = None if labels is None else text_in(path, "observation_labels", labels)
+    mdp = mdp_from_arrays(MDP, path, arrays, gamma)
+    try:
+        return model(mdp, observation, named)
+    except ModelError as cause:
+        raise FileError(f"{path} holds no valid model: {cause}") from cause
 
 
 # ------------------------------------------------------------------------------------------------ windows

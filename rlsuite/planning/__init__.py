@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from rlsuite.planning.pomdp.online.online import OnlineEpisode as OnlineEpisode
     from rlsuite.planning.pomdp.online.online import OnlinePlan as OnlinePlan
     from rlsuite.planning.pomdp.online.pomcp import pomcp as pomcp
+    from rlsuite.planning.pomdp.plan_files import read_plan as read_plan
+    from rlsuite.planning.pomdp.plan_files import write_plan as write_plan
     from rlsuite.planning.pomdp.point_based.pbvi import pbvi as pbvi
     from rlsuite.planning.pomdp.point_based.perseus import perseus as perseus
     from rlsuite.planning.pomdp.point_based.sarsop import sarsop as sarsop

@@ -9,12 +9,14 @@ one, model the restart as a transition that continues.)
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import BoolArray, FloatArray
 from rlsuite.planning.certificate import representable
+from rlsuite.planning.kept import STATES, Shelf
 from rlsuite.planning.long_run import CompletedModel
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.solution import Solution
@@ -77,6 +79,15 @@ class AverageRewardSolution(Solution):
             f"{type(self).__name__}(method={self.method!r}, gain_at_start={self.gain_at_start:.6g}, "
             f"error_bound={self.error_bound:.3g}, converged={self.converged})"
         )
+
+    def columns(self) -> dict[str, list[object]]:
+        """Return the table: the gain, the relative value and the best action of each state, by title."""
+        table = super().columns()
+        return {"state": table.pop("state"), "gain": self.gain.tolist(), **table}
+
+    @classmethod
+    def _fields_in(cls, shelf: Shelf) -> dict[str, Any]:
+        return super()._fields_in(shelf) | {"gain": shelf.floats("gain", STATES)}
 
     @cached_property
     def chain(self) -> MarkovChain:

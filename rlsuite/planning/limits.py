@@ -56,6 +56,30 @@ class Limits(TimeLimits, total=False):
     max_iterations: int
 
 
+class Gap(TypedDict, total=False):
+    """Of planners with a lower and an upper bound, what `tol` is the largest distance of.
+
+    Attributes
+    ----------
+    gap : float, optional
+        The same as `tol`, and wins over it if it is given.
+    """
+
+    gap: float | None
+
+
+class TolerancesOfBounds(Tolerances, Gap, total=False):
+    """The `Tolerances` of a planner with two bounds."""
+
+
+class TimeLimitsOfBounds(TimeLimits, Gap, total=False):
+    """The `TimeLimits` of a planner with two bounds."""
+
+
+class LimitsOfBounds(Limits, Gap, total=False):
+    """The `Limits` of a planner with two bounds."""
+
+
 DEFAULTS: Final[Mapping[str, object]] = {
     "tol": 1e-6,
     "rtol": None,
@@ -92,4 +116,4 @@ def takes_limits(*, max_iterations: int | None = None) -> Callable[[Callable[Giv
     >>> method(None)
     {'tol': 1e-06, 'rtol': None, 'max_iterations': 100, 'deadline': None, 'progress': False}
     """
-    return shows_keywords({**DEFAULTS, "max_iterations": max_iterations})
+    return shows_keywords({**DEFAULTS, "max_iterations": max_iterations, "gap": None})

@@ -2,19 +2,22 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
 from rlsuite.core.checks import whole_number
 from rlsuite.errors import ParameterError
+from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.models.validation import number_of
+from rlsuite.planning.kept import ACTIONS, STATES, Kept, Shelf, labels
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.watch import Trace
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Solution:
+class Solution(Kept):
     """The solution of a fully observed model, with its error bound.
 
     Attributes
@@ -112,6 +115,43 @@ class Solution:
         """
         return self._action_of(self.policy, state)
 
+    def columns(self) -> dict[str, list[object]]:
+        """Return the table: the value, the best action and the action values of each state, by title."""
+        mdp = self.lookahead.mdp
+        actions = [*labels(mdp.action_labels, mdp.n_actions), ""]
+        values = {f"q {action}": q.tolist() for action, q in zip(actions[:-1], self.q.T, strict=True)}
+        return {
+            "state": list[object](labels(mdp.state_labels, mdp.n_states)),
+            "value": self.value.tolist(),
+            "action": [actions[a] for a in self.policy.tolist()],
+            **values,
+        }
+
+    @classmethod
+    def _restored(cls, shelf: Shelf) -> Self:
+        """Return the solution in a file; part of `rlsuite.load`."""
+        return cls(**cls._fields_in(shelf))
+
+    @classmethod
+    def _fields_in(cls, shelf: Shelf) -> dict[str, Any]:
+        if not isinstance(shelf.model, MDP):
+            raise ValueError("its model is a POMDP, not an MDP")
+        return {
+            "value": shelf.floats("value", STATES),
+            "policy": shelf.indices("policy", STATES, below=ACTIONS),
+            "converged": shelf.number("converged", bool),
+            "error_bound": shelf.number("error_bound", float),
+            "iterations": shelf.number("iterations", int),
+            "seconds": shelf.number("seconds", float),
+            "method": shelf.number("method", str),
+            "trace": Trace(
+                shelf.indices("trace.iterations", "records", below=None, at_least=0),
+                shelf.floats("trace.seconds", "records"),
+                shelf.floats("trace.error_bound", "records", finite=False),
+            ),
+            "lookahead": Lookahead(shelf.model),
+        }
+
     def _action_of(self, policy: IndexArray, state: int | str) -> int:
         mdp = self.lookahead.mdp
         number = number_of("state", state, mdp.n_states, mdp.state_labels)
@@ -172,6 +212,23 @@ class FiniteHorizonSolution(Solution):
         if left > self.horizon:
             raise ParameterError(f"steps_left={steps_left} is more than the {self.horizon} steps of this plan")
         return self._action_of(self.policies[self.horizon - left], state)
+
+    def columns(self) -> dict[str, list[object]]:
+        """Return the table: the value and the best action of each state after each number of steps, by title."""
+        mdp = self.lookahead.mdp
+        actions = [*labels(mdp.action_labels, mdp.n_actions), ""]
+        return {
+            "step": list[object](np.repeat(np.arange(self.horizon), mdp.n_states).tolist()),
+            "state": list[object](labels(mdp.state_labels, mdp.n_states) * self.horizon),
+            "value": list[object](self.values[:-1].reshape(-1).tolist()),
+            "action": [actions[a] for a in self.policies.reshape(-1).tolist()],
+        }
+
+    @classmethod
+    def _fields_in(cls, shelf: Shelf) -> dict[str, Any]:
+        policies = shelf.indices("policies", "steps", STATES, below=ACTIONS)
+        values = shelf.floats("values", len(policies) + 1, STATES)
+        return super()._fields_in(shelf) | {"policies": policies, "values": values}
 
     @property
     def horizon(self) -> int:

@@ -29,10 +29,14 @@ if TYPE_CHECKING:
 Planner: TypeAlias = Callable[..., Solution | BeliefPlan]
 """A method: from a model and its own options to the solution."""
 
+Criterion = Literal["discounted", "total", "average"]
+CRITERIA: tuple[Criterion, ...] = ("discounted", "total", "average")
 Prune = Literal["winning", "fewest"]
 PRUNE: tuple[Prune, ...] = ("winning", "fewest")
 Unreachable = Literal["allow", "error"]
 UNREACHABLE: tuple[Unreachable, ...] = ("allow", "error")
+EVERYWHERE = ("criterion", "gamma", "prune", "unreachable")
+"""Options of `solve` itself."""
 PACKAGES: Mapping[type, str] = {MDP: "rlsuite.planning.mdp", POMDP: "rlsuite.planning.pomdp"}
 
 
@@ -88,6 +92,7 @@ def solve(
     gamma: float | None = ...,
     max_iterations: int | None = ...,
     horizon: int | None = ...,
+    criterion: Criterion | None = ...,
     deadline: float | None = ...,
     progress: bool | None = ...,
     unreachable: Unreachable = ...,
@@ -103,6 +108,7 @@ def solve(
     gamma: float | None = ...,
     max_iterations: int | None = ...,
     horizon: int | None = ...,
+    criterion: Criterion | None = ...,
     deadline: float | None = ...,
     progress: bool | None = ...,
     prune: Prune = ...,
@@ -119,6 +125,7 @@ def solve(
     gamma: float | None = ...,
     max_iterations: int | None = ...,
     horizon: int | None = ...,
+    criterion: Criterion | None = ...,
     deadline: float | None = ...,
     progress: bool | None = ...,
     prune: Prune = ...,
@@ -135,6 +142,7 @@ def solve(
     gamma: float | None = None,
     max_iterations: int | None = None,
     horizon: int | None = None,
+    criterion: Criterion | None = None,
     deadline: float | None = None,
     progress: bool | None = None,
     prune: Prune = "winning",
@@ -175,6 +183,9 @@ def solve(
     prune : {"winning", "fewest"}
         For a POMDP, which alpha vectors are returned: those that are the best in some belief; or as few as keep the
         bounds at the start together, which makes a finite-state controller of the plan, with a value of its own.
+    criterion : {"discounted", "total", "average"}, optional
+        What counts, if `method` is "auto": the rewards discounted by gamma < 1, their sum, or their mean per step in
+        the long run. By default gamma says it: below 1 the first, 1 the second. The sum and the mean leave gamma out.
     unreachable : {"allow", "error"}
         What to do about states that can occur in no episode. By default they are solved like all others: Gymnasium's
         Taxi and CliffWalking have some. In a model of your own they may be a mistake; "error" then names them before
@@ -227,6 +238,8 @@ def solve(
     """
     if not isinstance(model, MDP | POMDP):
         model = _declared(model, gamma)
+    if criterion is not None:
+        method, gamma = _for_criterion(model, method, criterion, gamma, horizon)
     if method == "auto" and horizon is not None and _kind(model) is MDP:
         method = "backward_induction"
     function = _method(model, method)
@@ -252,13 +265,36 @@ def solve(
     return _of_few_vectors(solution, given) if prune == "fewest" else solution
 
 
+def _for_criterion(
+    model: MDP | POMDP, method: str, criterion: Criterion, gamma: float | None, horizon: int | None
+) -> tuple[str, float | None]:
+    """Return the method and the discount that a criterion asks for."""
+    one_of("criterion", criterion, CRITERIA)
+    if method != "auto":
+        raise ParameterError(f"criterion={criterion!r} chooses the method: leave it out, or method={method!r}")
+    discount = model.gamma if gamma is None else gamma
+    if criterion == "discounted":
+        if discount == 1.0:
+            raise ParameterError("criterion='discounted' needs gamma below 1, and it is 1: pass gamma=0.99, say")
+        return method, gamma
+    if gamma not in (None, 1.0):
+        raise ParameterError(f"criterion={criterion!r} does not discount: leave gamma={gamma:g} out")
+    if criterion == "total":
+        return method, 1.0
+    if isinstance(model, POMDP):
+        raise ParameterError("criterion='average' is for models of type MDP, and the states of this one are hidden")
+    if horizon is not None:
+        raise ParameterError("criterion='average' looks at the long run: leave horizon out, or take criterion='total'")
+    return "average_reward_policy_iteration", None
+
+
 def _of_few_vectors(plan: Solution | BeliefPlan, given: Mapping[str, object]) -> BeliefPlan:
     from rlsuite.planning.pomdp.plan_pruning import fewest
 
     if not isinstance(plan, AlphaVectorSolution):
         method = plan.method
         raise ParameterError(f"prune='fewest' leaves out alpha vectors, and a plan of {method} has none: leave it out")
-    watch = Watch(plan.method, tol=given.get("gap", given["tol"]), rtol=given.get("rtol"))
+    watch = Watch(plan.method, tol=given["tol"], rtol=given.get("rtol"), gap=given.get("gap"))
     watch.between(plan.lower_bound, plan.upper_bound)
     return fewest(plan, watch.tol)
 
@@ -304,7 +340,8 @@ def _method(model: MDP | POMDP, name: str) -> Planner:
                 f"{name!r} solves a model of type {other.__name__}, and this one is of type {kind.__name__}; its "
                 f"methods: {', '.join(own)}{hint}"
             )
-    raise ParameterError(unknown("method", name, own))
+    hint = f"; write criterion={name!r}" if name in CRITERIA else ""
+    raise ParameterError(f"{unknown('method', name, own)}{hint}")
 
 
 def _check_options(model: MDP | POMDP, method: str, function: Planner, given: Mapping[str, object]) -> None:
@@ -316,7 +353,7 @@ def _check_options(model: MDP | POMDP, method: str, function: Planner, given: Ma
         others = [other for other, candidate in methods(model).items() if name in _options(candidate)]
         if others:
             raise ParameterError(f"{method} takes no {name}{instead}; these do: {', '.join(others)}")
-        raise ParameterError(unknown(f"option of {method}", name, [*accepted, "gamma", "unreachable"]) + instead)
+        raise ParameterError(unknown(f"option of {method}", name, [*accepted, *EVERYWHERE]) + instead)
     for name, parameter in accepted.items():
         if parameter.default is Parameter.empty and name not in given:
             raise ParameterError(f"{method} needs {name}=")

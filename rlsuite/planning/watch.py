@@ -65,6 +65,8 @@ class Watch(CompilingClock):
         Stop when the error bound is at most this,
     rtol : float, optional
         or at most this many times `size`; by default a thousandth of `tol`, at most 1e-9.
+    gap : float, optional
+        Used instead of `tol` if it is given.
     max_iterations : int, optional
         Stop after this many iterations.
     deadline : float, optional
@@ -105,12 +107,14 @@ class Watch(CompilingClock):
         *,
         tol: object,
         rtol: object = None,
+        gap: object = None,
         max_iterations: object = None,
         deadline: object = None,
         progress: bool = False,
     ) -> None:
         super().__init__(method, deadline=deadline, progress=progress)
-        self.absolute = positive_number("tol", tol)
+        self._named = "tol" if gap is None else "gap"
+        self.absolute = positive_number(self._named, tol if gap is None else gap)
         default = min(RELATIVE * self.absolute, LARGEST_RELATIVE)
         self.relative = default if rtol is None else _not_negative(rtol)
         self.size = 0.0
@@ -131,7 +135,7 @@ class Watch(CompilingClock):
     def asked(self) -> str:
         """The requested tolerance, in words."""
         relative = self._rtol_given and self.tol > self.absolute
-        return f"rtol={self.relative:g} of {self.size:.3g}" if relative else f"tol={self.absolute:g}"
+        return f"rtol={self.relative:g} of {self.size:.3g}" if relative else f"{self._named}={self.absolute:g}"
 
     def measure(self, value: FloatArray, most: float = np.inf) -> None:
         """Take the size of a value (S,) into account, if it may matter: no entry is larger than `most`."""

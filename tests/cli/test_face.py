@@ -70,7 +70,7 @@ def test_help_lists_every_command(rlsuite):
     done = rlsuite("--help")
     assert done.code == 0
     listed = [line.split()[0] for line in done.out.splitlines() if line.startswith("    ") and line[4] != " "]
-    assert " ".join(listed) == "demo envs agents train evaluate compare run plot choose check solve filter fit"
+    assert " ".join(listed) == "demo envs agents train evaluate compare run plot choose check solve act filter fit"
     found = (importlib.import_module(f"rlsuite.cli.{one.name}") for one in pkgutil.iter_modules(cli.__path__))
     assert set(COMMANDS) == {module for module in found if hasattr(module, "add")}
 
@@ -84,7 +84,7 @@ def test_version(rlsuite):
     [
         (
             ["trian"],
-            "unknown command 'trian'; did you mean 'train'? (choices: agents, check, choose, compare, demo, ",
+            "unknown command 'trian'; did you mean 'train'? (choices: act, agents, check, choose, compare, demo, ",
         ),
         (["list"], "there is no command 'list': 'rlsuite envs' lists the environments, 'rlsuite agents' the agents"),
         (

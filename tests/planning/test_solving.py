@@ -146,10 +146,36 @@ def test_pomdp_is_told_which_methods_there_are(tiger):
         solve(tiger(0.9), "reachable_belief")
     with pytest.raises(ParameterError, match=r"reachable_beliefs takes no max_iterations; these do: .*auto.*sarsop"):
         solve(tiger(0.9), "reachable_beliefs", max_iterations=5)
-    with pytest.raises(ParameterError, match=r"incremental_pruning takes no gap; use tol=; these do: auto, sarsop"):
-        solve(tiger(0.9), "incremental_pruning", gap=1)
+    with pytest.raises(ParameterError, match=r"qmdp takes no gap; use tol=; these do: aems2, auto, .*sarsop, witness"):
+        solve(tiger(0.9), "qmdp", gap=1)
+    for method in ("incremental_pruning", "pbvi"):  # those that narrow a gap take it
+        plan = solve(tiger(0.75), method, gap=3)
+        assert 0.1 < plan.gap <= 3.0
     with pytest.raises(ParameterError, match="unknown option of sarsop 'gapp'; did you mean 'gap'"):
         solve(tiger(0.9), "sarsop", gapp=1)
+
+
+def test_a_criterion_chooses_the_method(tiger):
+    stairs = MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.9, start=0)
+    circle = MDP.from_successors([[0, 1], [1, None]], [[1, -5], [2, 0]], gamma=0.9)
+    ends = MDP.from_successors([[1], [None]], [[5], [0]], gamma=0.9, start=0)
+    assert solve(circle, criterion="average").method == "average_reward_policy_iteration"
+    assert solve(ends, criterion="total").method == "stochastic_shortest_path"
+    assert solve(stairs, criterion="discounted").value_at_start == pytest.approx(10.0)
+    assert solve(stairs, criterion="total", horizon=3).value_at_start == pytest.approx(7.0)
+    assert solve(stairs, horizon=3).method == "backward_induction"
+    assert solve(tiger(0.75), criterion="total", horizon=1).value([0.5, 0.5]) == pytest.approx(-1.0)
+    for asked, words in [
+        (lambda: solve(stairs, criterion="mean"), "unknown criterion 'mean'"),
+        (lambda: solve(stairs, "average"), "unknown method 'average'.*; write criterion='average'"),
+        (lambda: solve(stairs, "value_iteration", criterion="total"), "chooses the method: leave it out, or method="),
+        (lambda: solve(stairs, criterion="discounted", gamma=1), "needs gamma below 1, and it is 1: pass gamma=0.99"),
+        (lambda: solve(stairs, criterion="total", gamma=0.5), "does not discount: leave gamma=0.5 out"),
+        (lambda: solve(stairs, criterion="average", horizon=2), "looks at the long run: leave horizon out"),
+        (lambda: solve(tiger(0.9), criterion="average"), "the states of this one are hidden"),
+    ]:
+        with pytest.raises(ParameterError, match=words):
+            asked()
 
 
 @pytest.mark.parametrize("model", [None, np.eye(2)])

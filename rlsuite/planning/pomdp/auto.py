@@ -2,10 +2,9 @@
 
 from typing import Unpack
 
-from rlsuite.core.checks import positive_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
-from rlsuite.planning.limits import Limits, TimeLimits, takes_limits
+from rlsuite.planning.limits import LimitsOfBounds, TimeLimitsOfBounds, takes_limits
 from rlsuite.planning.pomdp.exact.incremental_pruning import incremental_pruning
 from rlsuite.planning.pomdp.point_based.sarsop import sarsop
 from rlsuite.planning.pomdp.solution import AlphaVectorSolution
@@ -16,9 +15,8 @@ def auto(
     pomdp: POMDP,
     *,
     horizon: int | None = None,
-    gap: float | None = None,
     max_iterations: int | None = None,
-    **limits: Unpack[TimeLimits],
+    **limits: Unpack[TimeLimitsOfBounds],
 ) -> AlphaVectorSolution:
     """Solve a POMDP by the method that suits it.
 
@@ -32,12 +30,10 @@ def auto(
         The model.
     horizon : int, optional
         H, the number of steps to plan for; any gamma will do. By default there is no end, and gamma must be below 1.
-    gap : float, optional
-        The same as `tol`, and wins over it if it is given.
     max_iterations : int, optional
         Limit on what the chosen method counts as iterations; by default its own.
     **limits
-        When to stop: `tol`, `rtol`, `deadline`, `progress`; see `Limits`.
+        When to stop: `tol` or `gap`, `rtol`, `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -65,9 +61,7 @@ def auto(
     >>> solve(machine, horizon=2).method, solve(machine).method
     ('incremental_pruning', 'sarsop')
     """
-    given: Limits = {**limits}
-    if gap is not None:
-        given["tol"] = positive_number("gap", gap)
+    given: LimitsOfBounds = {**limits}
     if max_iterations is not None:
         given["max_iterations"] = max_iterations
     if horizon is not None:

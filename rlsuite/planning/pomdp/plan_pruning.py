@@ -25,6 +25,9 @@ MOST_BELIEFS = 500
 LARGEST_LOSS, LOSSES = 16.0, 24
 """What may be lost in a belief, in gaps, in the first controller that is tried; and how often that is halved."""
 
+CLOSE = 1e-6
+"""Distance of the bounds at which a plan of another program counts as the optimum."""
+
 MOST_REMOVED = 64
 """Nodes up to which each is tried to be left out."""
 
@@ -101,6 +104,25 @@ def fewest(plan: AlphaVectorSolution, gap: float) -> AlphaVectorSolution:
         actions=plan.actions[found.chosen],
         successors=found.successors,
     )
+
+
+def guaranteed(plan: AlphaVectorSolution, at_start: float | None = None) -> AlphaVectorSolution:
+    """Return a plan without end with a lower bound that is proven, if it is small enough.
+
+    Parameters
+    ----------
+    plan : AlphaVectorSolution
+        The plan; its upper bound holds, of its lower one nothing is known.
+    at_start : float, optional
+        A value at the start that is proven; by default that of the controller that goes on with the best vector.
+    """
+    legal = plan.pomdp.mdp.legal
+    if at_start is None and plan.alpha_vectors.size <= MOST_UNKNOWNS and legal[legal.any(axis=1)].all():
+        at_start = _Choices(plan).controller(np.arange(plan.n_vectors)).at_start
+    if at_start is None:
+        return plan
+    upper = max(plan.upper_bound, at_start)
+    return replace(plan, lower_bound=at_start, upper_bound=upper, converged=upper - at_start <= CLOSE)
 
 
 class _Controller(NamedTuple):

@@ -25,7 +25,7 @@ from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.certificate import FOR_POMDPS, discounted, warn_not_converged
-from rlsuite.planning.limits import Tolerances, takes_limits
+from rlsuite.planning.limits import TolerancesOfBounds, takes_limits
 from rlsuite.planning.mdp.backward_induction import backward_induction
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.operators import EPS, Lookahead
@@ -228,7 +228,7 @@ def reachable_beliefs(
     horizon: int | None = None,
     max_beliefs: int = 100_000,
     deadline: float | None = None,
-    **tolerances: Unpack[Tolerances],
+    **tolerances: Unpack[TolerancesOfBounds],
 ) -> BeliefSolution:
     """Solve a POMDP for its start belief, over all beliefs that can be reached from it.
 

@@ -12,7 +12,7 @@ infinity is 0 here.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -20,13 +20,14 @@ from rlsuite.core.checks import whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import BeliefLike, FloatArray, IndexArray
+from rlsuite.planning.kept import ACTIONS, OBSERVATIONS, STATES, Kept, Shelf, labels
 
 MATCH = 1e-9
 """Largest L1 distance at which a belief is identified with one of the plan: far above rounding errors."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BeliefPlan(ABC):
+class BeliefPlan(Kept, ABC):
     """The base of the solutions of planners for a POMDP, with any form of plan.
 
     Attributes
@@ -59,6 +60,19 @@ class BeliefPlan(ABC):
             f"{type(self).__name__}(method={self.method!r}, lower_bound={self.lower_bound:.6g}, "
             f"upper_bound={self.upper_bound:.6g}, converged={self.converged}{horizon})"
         )
+
+    @classmethod
+    def _fields_in(cls, shelf: Shelf) -> dict[str, Any]:
+        return {
+            "lower_bound": shelf.number("lower_bound", float),
+            "upper_bound": shelf.number("upper_bound", float),
+            "converged": shelf.number("converged", bool),
+            "horizon": shelf.horizon(),
+            "iterations": shelf.number("iterations", int),
+            "seconds": shelf.number("seconds", float),
+            "method": shelf.number("method", str),
+            "pomdp": shelf.pomdp,
+        }
 
     @property
     def gap(self) -> float:
@@ -109,6 +123,32 @@ class BeliefSolution(BeliefPlan):
         """Number of beliefs in the plan."""
         return self.beliefs.shape[0]
 
+    def columns(self) -> dict[str, list[object]]:
+        """Return the table: each belief, the steps after which it is reached, its value and its action, by title."""
+        pomdp, n = self.pomdp, self.n_beliefs
+        actions = [*labels(pomdp.action_labels, pomdp.n_actions), ""]
+        steps = np.zeros_like(self.depth) if self.horizon is None else self.depth
+        policies = np.vstack([self.policies, np.full(n, -1)])
+        return {
+            "steps": self.depth.tolist(),
+            **beliefs_by_state(pomdp, self.beliefs),
+            "value": self.values[steps, np.arange(n)].tolist(),
+            "action": [actions[a] for a in policies[steps, np.arange(n)].tolist()],
+        }
+
+    @classmethod
+    def _restored(cls, shelf: Shelf) -> Self:
+        """Return the plan in a file; part of `rlsuite.load`."""
+        horizon = shelf.horizon()
+        rows = 1 if horizon is None else horizon
+        return cls(
+            **cls._fields_in(shelf),
+            beliefs=shelf.floats("beliefs", "beliefs", STATES, at_least=0.0),
+            depth=shelf.indices("depth", "beliefs", below=None if horizon is None else horizon + 1, at_least=0),
+            values=shelf.floats("values", rows if horizon is None else rows + 1, "beliefs"),
+            policies=shelf.indices("policies", rows, "beliefs", below=ACTIONS),
+        )
+
     def act(self, belief: BeliefLike, steps_left: int | None = None) -> int:
         """Return the optimal action.
 
@@ -158,6 +198,16 @@ class BeliefSolution(BeliefPlan):
         return self.horizon - steps_left, node
 
 
+def beliefs_by_state(pomdp: POMDP, beliefs: FloatArray) -> dict[str, list[object]]:
+    """Return beliefs (n, S) as columns of a table: the probabilities of each state."""
+    return {f"b {state}": column.tolist() for state, column in zip(state_names(pomdp), beliefs.T, strict=True)}
+
+
+def state_names(pomdp: POMDP) -> list[str]:
+    """Return the names of the states, or their numbers."""
+    return labels(pomdp.state_labels, pomdp.n_states)
+
+
 SAME = 1e-13
 """Values of a belief that differ by less than this share of their terms are equal: that is rounding."""
 BLOCK = 1 << 18
@@ -203,6 +253,17 @@ class VectorSet(NamedTuple):
         for array in self:
             array.setflags(write=False)
         return self
+
+
+def _set_in(shelf: Shelf, prefix: str, n: str, after: str, links: bool = True) -> VectorSet:
+    """Return a set of n vectors in a file, of plans that go on with one of a set of the size `after`."""
+    vectors = shelf.floats(f"{prefix}alpha_vectors", n, STATES, finite=False)
+    if not len(vectors) or vectors.max() == np.inf:
+        raise ValueError(f"{prefix}alpha_vectors has no vectors, or an infinite value")
+    actions = shelf.indices(f"{prefix}actions", n, below=ACTIONS)
+    nowhere: IndexArray = np.empty((0, 0), dtype=np.int64)
+    follows = shelf.indices(f"{prefix}successors", n, OBSERVATIONS, below=after) if links else nowhere
+    return VectorSet(vectors, actions, follows)
 
 
 def values_at(alpha_vectors: FloatArray, beliefs: FloatArray) -> FloatArray:
@@ -314,6 +375,43 @@ class AlphaVectorSolution(BeliefPlan):
             array.setflags(write=False)
         for stage in self.stages:
             stage.frozen()
+
+    def columns(self) -> dict[str, list[object]]:
+        """Return the table: the action of each vector, its entries, and what follows each observation, by title."""
+        pomdp = self.pomdp
+        actions = [*labels(pomdp.action_labels, pomdp.n_actions), ""]
+        seen = labels(pomdp.observation_labels, pomdp.n_observations)
+        follows = () if self.successors is None else self.successors.T
+        return {
+            "vector": list[object](range(self.n_vectors)),
+            "action": [actions[a] for a in self.actions.tolist()],
+            **{state: column.tolist() for state, column in zip(state_names(pomdp), self.alpha_vectors.T, strict=True)},
+            **{
+                f"after {z}": [k if k >= 0 else "" for k in row.tolist()] for z, row in zip(seen, follows, strict=False)
+            },
+        }
+
+    @classmethod
+    def _restored(cls, shelf: Shelf) -> Self:
+        """Return the plan in a file; part of `rlsuite.load`."""
+        horizon = shelf.horizon()
+        stages: list[VectorSet] = []
+        for t in range(0 if horizon is None else horizon + 1):
+            stages.append(_set_in(shelf, f"stages.{t}.", f"vectors {t}", f"vectors {max(t - 1, 0)}"))
+        own = _set_in(shelf, "", "vectors", "vectors", links="successors" in shelf)
+        return cls(
+            **cls._fields_in(shelf),
+            alpha_vectors=own.alpha_vectors,
+            actions=own.actions,
+            trace=BoundsTrace(
+                shelf.indices("trace.iterations", "records", below=None, at_least=0),
+                shelf.floats("trace.seconds", "records"),
+                shelf.floats("trace.lower_bound", "records", finite=False),
+                shelf.floats("trace.upper_bound", "records", finite=False),
+            ),
+            successors=own.successors if own.successors.size else None,
+            stages=tuple(stages),
+        )
 
     @property
     def n_vectors(self) -> int:

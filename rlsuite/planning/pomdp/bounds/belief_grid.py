@@ -20,7 +20,8 @@ from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import BeliefLike, BoolArray, FloatArray, IndexArray
 from rlsuite.planning.certificate import warn_not_converged
-from rlsuite.planning.limits import TimeLimits, takes_limits
+from rlsuite.planning.kept import labels
+from rlsuite.planning.limits import TimeLimitsOfBounds, takes_limits
 from rlsuite.planning.mdp.backward_induction import backward_induction
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.operators import EPS
@@ -28,7 +29,7 @@ from rlsuite.planning.pomdp.bounds.discretisation import GridMDP, Interpolation,
 from rlsuite.planning.pomdp.bounds.linear_bounds import Bounds, endless_bounds
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
 from rlsuite.planning.pomdp.exact.backprojection import Projection
-from rlsuite.planning.pomdp.solution import SAME, BeliefPlan, first_of_best, values_at
+from rlsuite.planning.pomdp.solution import SAME, BeliefPlan, beliefs_by_state, first_of_best, values_at
 from rlsuite.planning.watch import Watch, shares_the_deadline_of
 
 MOST_POINTS = 256
@@ -141,6 +142,16 @@ class GridSolution(BeliefPlan):
         self.values.setflags(write=False)
         self.policies.setflags(write=False)
 
+    def columns(self) -> dict[str, list[object]]:
+        """Return the table: each point of the grid, its value and its action, by title."""
+        pomdp = self.pomdp
+        actions = [*labels(pomdp.action_labels, pomdp.n_actions), ""]
+        return {
+            **beliefs_by_state(pomdp, self.cells.beliefs),
+            "value": self.values[0].tolist(),
+            "action": [actions[a] for a in self.policies[0].tolist()],
+        }
+
     def value(self, belief: BeliefLike, steps_left: int | None = None) -> float:
         """Return the value of a belief: the interpolation, which is an upper bound, or that of the nearest grid point.
 
@@ -222,7 +233,7 @@ def belief_grid(
     resolution: int = 10,
     interpolation: Interpolation = "freudenthal",
     max_beliefs: int = 100_000,
-    **limits: Unpack[TimeLimits],
+    **limits: Unpack[TimeLimitsOfBounds],
 ) -> GridSolution:
     """Solve a POMDP approximately, as an MDP over a regular grid of beliefs.
 
@@ -242,9 +253,9 @@ def belief_grid(
     max_beliefs : int
         How many grid points there may be.
     **limits
-        When to stop: `tol`, `rtol`, `deadline`, `progress`; see `Limits`. How close the bounds can be depends on the
-        resolution. Without a grid there is no answer, and with a horizon none before the last step: if there is no time
-        for these, that is an error.
+        When to stop: `tol` or `gap`, `rtol`, `deadline`, `progress`; see `Limits`. How close the bounds can be depends
+        on the resolution. Without a grid there is no answer, and with a horizon none before the last step: if there is
+        no time for these, that is an error.
 
     Returns
     -------

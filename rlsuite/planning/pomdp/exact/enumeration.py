@@ -9,7 +9,7 @@ from rlsuite.core.checks import whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray
-from rlsuite.planning.limits import Limits, takes_limits
+from rlsuite.planning.limits import LimitsOfBounds, takes_limits
 from rlsuite.planning.pomdp.exact.exact import solve_exactly
 from rlsuite.planning.pomdp.exact.pruning import distinct, rounding_of, that_matter
 from rlsuite.planning.pomdp.exact.value_iteration_stages import Sums
@@ -26,7 +26,7 @@ def enumeration(
     *,
     horizon: int | None = None,
     max_vectors: int = 1_000_000,
-    **limits: Unpack[Limits],
+    **limits: Unpack[LimitsOfBounds],
 ) -> AlphaVectorSolution:
     """Solve a POMDP exactly, by value iteration over alpha vectors that enumerates all plans of each stage.
 

@@ -11,7 +11,7 @@ from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.certificate import representable, warn_not_converged
-from rlsuite.planning.limits import Limits
+from rlsuite.planning.limits import LimitsOfBounds
 from rlsuite.planning.pomdp.exact.backprojection import Projection
 from rlsuite.planning.pomdp.exact.infinite_horizon import solve_endless
 from rlsuite.planning.pomdp.exact.value_iteration_stages import CrossSum, Stage, next_stage, no_plan
@@ -32,7 +32,7 @@ def solve_exactly(
     cross_sum: CrossSum,
     *,
     horizon: int | None,
-    **limits: Unpack[Limits],
+    **limits: Unpack[LimitsOfBounds],
 ) -> AlphaVectorSolution:
     """Check the arguments, solve, and warn if the bounds are further apart than asked for.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
-from rlsuite.planning.limits import Limits, takes_limits
+from rlsuite.planning.limits import LimitsOfBounds, takes_limits
 from rlsuite.planning.pomdp.exact.exact import solve_exactly
 from rlsuite.planning.pomdp.exact.pruning import different, sums_that_matter, that_matter
 from rlsuite.planning.pomdp.exact.value_iteration_stages import Sums
@@ -19,7 +19,9 @@ from rlsuite.planning.watch import Watch
 
 
 @takes_limits(max_iterations=10_000)
-def incremental_pruning(pomdp: POMDP, *, horizon: int | None = None, **limits: Unpack[Limits]) -> AlphaVectorSolution:
+def incremental_pruning(
+    pomdp: POMDP, *, horizon: int | None = None, **limits: Unpack[LimitsOfBounds]
+) -> AlphaVectorSolution:
     """Solve a POMDP exactly, by value iteration over alpha vectors with incremental pruning.
 
     The fastest of the three exact methods, which find the same vectors: `witness`, `enumeration`, and this one. The

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
-from rlsuite.planning.limits import Tolerances, takes_limits
+from rlsuite.planning.limits import TolerancesOfBounds, takes_limits
 from rlsuite.planning.operators import EPS
 from rlsuite.planning.pomdp.exact.exact import solve_exactly
 from rlsuite.planning.pomdp.exact.value_iteration_stages import Sums
@@ -22,7 +22,7 @@ from rlsuite.reference import hidden_arrays, prune
 
 
 @takes_limits()
-def reference(pomdp: POMDP, *, horizon: int, **tolerances: Unpack[Tolerances]) -> AlphaVectorSolution:
+def reference(pomdp: POMDP, *, horizon: int, **tolerances: Unpack[TolerancesOfBounds]) -> AlphaVectorSolution:
     """Solve a small POMDP for a few steps by incremental pruning with SciPy's linear programs.
 
     A second opinion on `incremental_pruning`, whose linear programs are our own. `auto` never takes it: it is slower by

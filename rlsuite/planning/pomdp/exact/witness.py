@@ -14,7 +14,7 @@ import numpy as np
 
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
-from rlsuite.planning.limits import Limits, takes_limits
+from rlsuite.planning.limits import LimitsOfBounds, takes_limits
 from rlsuite.planning.pomdp.exact.exact import solve_exactly
 from rlsuite.planning.pomdp.exact.incremental_pruning import in_turns
 from rlsuite.planning.pomdp.exact.pruning import UpperSurface, best_vectors, different, that_matter
@@ -24,7 +24,7 @@ from rlsuite.planning.watch import Watch
 
 
 @takes_limits(max_iterations=10_000)
-def witness(pomdp: POMDP, *, horizon: int | None = None, **limits: Unpack[Limits]) -> AlphaVectorSolution:
+def witness(pomdp: POMDP, *, horizon: int | None = None, **limits: Unpack[LimitsOfBounds]) -> AlphaVectorSolution:
     """Solve a POMDP exactly, by value iteration over alpha vectors with the witness algorithm of KLC98.
 
     Looks at few plans, and at each of them with one linear program: about Z n m programs for m plans that matter, put

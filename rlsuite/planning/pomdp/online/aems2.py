@@ -12,7 +12,7 @@ from rlsuite.core.checks import positive_number, whole_amount
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import AnyArray, FloatArray
-from rlsuite.planning.limits import Tolerances, takes_limits
+from rlsuite.planning.limits import TolerancesOfBounds, takes_limits
 from rlsuite.planning.operators import EPS
 from rlsuite.planning.pomdp.bounds.linear_bounds import Bounds
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
@@ -44,7 +44,7 @@ def aems2(
     max_gb: float = 1.0,
     preparation: float | None = None,
     progress: bool | None = None,
-    **tolerances: Unpack[Tolerances],
+    **tolerances: Unpack[TolerancesOfBounds],
 ) -> OnlinePlan:
     """Plan online by best-first search in a tree of beliefs, between a lower and an upper bound.
 

@@ -18,7 +18,7 @@ from rlsuite.core.checks import finite_number, generator, positive_number, whole
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import FloatArray, StateArray
-from rlsuite.planning.limits import Tolerances, takes_limits
+from rlsuite.planning.limits import TolerancesOfBounds, takes_limits
 from rlsuite.planning.pomdp.bounds.linear_bounds import Bounds, bounds_with_horizon
 from rlsuite.planning.pomdp.online import history_tree
 from rlsuite.planning.pomdp.online.history_tree import FREE, Path, SearchParameters, Tree, random_state, simulator
@@ -46,7 +46,7 @@ def pomcp(
     seed: int | np.random.Generator | None = None,
     preparation: float | None = None,
     progress: bool | None = None,
-    **tolerances: Unpack[Tolerances],
+    **tolerances: Unpack[TolerancesOfBounds],
 ) -> OnlinePlan:
     """Plan online by Monte-Carlo tree search: simulate episodes, with more simulations for promising actions.
 

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from rlsuite.core.checks import whole_number
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
-from rlsuite.planning.limits import TimeLimits, takes_limits
+from rlsuite.planning.limits import TimeLimitsOfBounds, takes_limits
 from rlsuite.planning.pomdp.point_based.sarsop import PointSearch, warn_if_open
 from rlsuite.planning.pomdp.point_based.search import Search, dense, followers
 from rlsuite.planning.pomdp.solution import PointBasedSolution
@@ -28,7 +28,7 @@ BLOCK = 1 << 22
 
 
 @takes_limits()
-def pbvi(pomdp: POMDP, *, max_beliefs: int = 10_000, **limits: Unpack[TimeLimits]) -> PointBasedSolution:
+def pbvi(pomdp: POMDP, *, max_beliefs: int = 10_000, **limits: Unpack[TimeLimitsOfBounds]) -> PointBasedSolution:
     """Solve a POMDP by backups at a growing set of beliefs.
 
     The set begins as the start belief. All of it is updated, last come first, as long as that helps; then each belief
@@ -43,7 +43,7 @@ def pbvi(pomdp: POMDP, *, max_beliefs: int = 10_000, **limits: Unpack[TimeLimits
     max_beliefs : int
         Largest size of the set.
     **limits
-        When to stop: `tol`, `rtol`, `deadline`, `progress`; see `Limits`.
+        When to stop: `tol` or `gap`, `rtol`, `deadline`, `progress`; see `Limits`.
 
     Returns
     -------

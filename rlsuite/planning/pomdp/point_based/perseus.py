@@ -12,7 +12,7 @@ import numpy as np
 from rlsuite.core.checks import generator, whole_amount, whole_number
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray
-from rlsuite.planning.limits import TimeLimits, takes_limits
+from rlsuite.planning.limits import TimeLimitsOfBounds, takes_limits
 from rlsuite.planning.pomdp.point_based.sarsop import PointSearch, warn_if_open
 from rlsuite.planning.pomdp.point_based.search import BeliefSet, random_walk
 from rlsuite.planning.pomdp.solution import PointBasedSolution
@@ -31,7 +31,7 @@ def perseus(
     n_beliefs: int = 1_000,
     max_iterations: int = 10_000,
     seed: int | np.random.Generator = 0,
-    **limits: Unpack[TimeLimits],
+    **limits: Unpack[TimeLimitsOfBounds],
 ) -> PointBasedSolution:
     """Solve a POMDP by randomised backups at the beliefs of a random walk.
 
@@ -51,7 +51,7 @@ def perseus(
     seed : int or Generator
         Source of all randomness.
     **limits
-        When to stop: `tol`, `rtol`, `deadline`, `progress`; see `Limits`.
+        When to stop: `tol` or `gap`, `rtol`, `deadline`, `progress`; see `Limits`.
 
     Returns
     -------

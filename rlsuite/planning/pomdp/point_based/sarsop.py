@@ -14,7 +14,7 @@ from rlsuite.core.checks import positive_number, whole_amount
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import IndexArray
 from rlsuite.planning.certificate import warn_not_converged
-from rlsuite.planning.limits import TimeLimits, takes_limits
+from rlsuite.planning.limits import TimeLimitsOfBounds, takes_limits
 from rlsuite.planning.pomdp.bounds.initial_bounds import at_start, blind_plans, informed_values, seen_values
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel, tables
 from rlsuite.planning.pomdp.exact.pruning import winning
@@ -54,10 +54,9 @@ BLIND_TOL = 1e-5
 def sarsop(
     pomdp: POMDP,
     *,
-    gap: float | None = None,
     max_iterations: int | None = None,
     max_gb: float = 4.0,
-    **limits: Unpack[TimeLimits],
+    **limits: Unpack[TimeLimitsOfBounds],
 ) -> PointBasedSolution:
     """Solve a POMDP from its start belief, with a lower and an upper bound that converge.
 
@@ -71,14 +70,12 @@ def sarsop(
     ----------
     pomdp : POMDP
         The model; gamma < 1.
-    gap : float, optional
-        The same as `tol`, and wins over it if it is given.
     max_iterations : int, optional
         Largest number of trials.
     max_gb : float
         Stop when the search takes more than this many GB of memory.
     **limits
-        When to stop: `tol`, `rtol`, `deadline`, `progress`; see `Limits`.
+        When to stop: `tol` or `gap`, `rtol`, `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
@@ -114,8 +111,6 @@ def sarsop(
     >>> round(plan.lower_bound, 3), round(plan.upper_bound, 3), plan.act([0.5, 0.5, 0]), plan.act([0, 1, 0])
     (8.0, 8.0, 0, 2)
     """
-    if gap is not None:
-        limits["tol"] = positive_number("gap", gap)
     watch = Watch("sarsop", **limits)
     last = -1 if max_iterations is None else whole_amount("max_iterations", max_iterations)
     with watch:
