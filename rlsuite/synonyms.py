@@ -131,9 +131,7 @@ FORMER_NAMES: Final[dict[str, str]] = {
 
 ELSEWHERE: Final[dict[str, str]] = {
     "DQN": "it is rlsuite.approximation.DQN and needs PyTorch (pip install 'rlsuite[torch]')",
-    "evaluate": "rlsuite.train(agent, env, steps=..., evaluate_every=...) evaluates the greedy policy as it learns, "
-    "and rlsuite.evaluate_policy(mdp, policy) any policy of a model",
-    "evaluate_agent": "rlsuite.train(agent, env, steps=..., evaluate_every=...) evaluates the greedy policy",
+    "evaluate_agent": "rlsuite.evaluate(agent, env) evaluates the greedy policy",
     "sweep": "list the agents with their parameters in an experiment file (rlsuite run FILE.toml; docs/experiments.md)",
     "tune": "list the agents with their parameters in an experiment file (rlsuite run FILE.toml; docs/experiments.md)",
     "envs": "rlsuite.find_env(id) makes an environment, and 'rlsuite envs' on the command line lists them",

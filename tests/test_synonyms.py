@@ -223,7 +223,6 @@ def test_signatures_stay():
         (rl, "SARSA", "module 'rlsuite' has no attribute 'SARSA'; did you mean 'Sarsa'?"),
         (rl, "Q_Learning", "module 'rlsuite' has no attribute 'Q_Learning'; did you mean 'QLearning'?"),
         (rl, "DQN", "module 'rlsuite' has no attribute 'DQN': it is rlsuite.approximation.DQN and needs PyTorch"),
-        (rl, "evaluate", "module 'rlsuite' has no attribute 'evaluate': rlsuite.train(agent, env, steps=..., evaluat"),
         (rl, "make", "module 'rlsuite' has no attribute 'make': give an environment's id to learn, train or MDP.from_"),
         (rl, "plot", "module 'rlsuite' has no attribute 'plot': figures are functions of rlsuite.plotting, such as "),
         (rl, "sweep", "module 'rlsuite' has no attribute 'sweep': list the agents with their parameters in an "),
