@@ -74,7 +74,7 @@ class TabularAgent(ValueAgent):
             raise errors.ParameterError(
                 f"exploration={exploration!r} must be an exploration such as EpsilonGreedy(0.1) or Softmax(1.0)"
             )
-        self.values_.check_exploration(exploration)
+        self.values_.check_counts("exploration", exploration)
 
     def tables(self, n_states: int, n_actions: int, /) -> tuple[object, ...]:
         """Make the memory's ``learned``: a NamedTuple of what a rule learns beside `q`; nothing here."""

@@ -52,7 +52,7 @@ class ValueAgent(Agent):
         rate = as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate
         self.initial_value = finite_number("initial_value", self.initial_value)
         self.values_ = self.representation().of(type(self).__name__)
-        self.values_.check_rate("learning_rate", rate)
+        self.values_.check_counts("learning_rate", rate)
 
     def __setattr__(self, name: str, value: object) -> None:
         """Represent the values again if a parameter of that changes before there is a memory."""
@@ -188,4 +188,3 @@ class ValueAgent(Agent):
         """
         self.values_.restore(header, arrays)
         super().restore(header, arrays, episodes)
-        self.values_.check_legal(self._memory.legal)

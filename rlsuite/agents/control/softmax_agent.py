@@ -120,7 +120,7 @@ class SoftmaxAgent(ActionValueAgent):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.values_.check_rate("actor_rate", as_schedule("actor_rate", self.actor_rate, 0.0, math.inf).rate)
+        self.values_.check_counts("actor_rate", as_schedule("actor_rate", self.actor_rate, 0.0, math.inf).rate)
 
     def representation(self) -> Representation:
         """What preferences are learned in; they are equal at first."""
@@ -205,7 +205,7 @@ class CriticAgent(SoftmaxAgent):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.values_.check_rate("critic_rate", as_schedule("critic_rate", self.critic_rate, 0.0, 1.0).rate)
+        self.values_.check_counts("critic_rate", as_schedule("critic_rate", self.critic_rate, 0.0, 1.0).rate)
 
     def tables(self, n_states: int, n_actions: int, /) -> tuple[object, ...]:
         """Make the memory's ``learned``, with at least the fields of `Critic`."""

@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.agents.episode_buffer import VectorEpisodeBuffer, new_vector_buffer
-from rlsuite.agents.exploration import Exploration
 from rlsuite.agents.memory import ABSENT, Memory
 from rlsuite.agents.prediction.policies import check_size, policy_table
-from rlsuite.agents.schedules import VISITS, Rate
 from rlsuite.agents.storage import whole
 from rlsuite.agents.values.features import (
     CURRENT_FEATURES,
@@ -32,7 +30,6 @@ from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import legal_actions, whole_amount
 from rlsuite.core.declared import check_array
 from rlsuite.core.described import Plain
-from rlsuite.core.fingerprints import reads
 from rlsuite.core.npz import Npz
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.models.aliases import AnyArray
@@ -41,12 +38,6 @@ from rlsuite.training.acting import Policy
 if TYPE_CHECKING:  # the feature maps need scikit-learn
     from rlsuite.features.estimators import Transformer
     from rlsuite.features.feature_map import FeatureMap
-
-
-def check_unit(name: str, rate: Rate) -> None:
-    """Raise ParameterError if a schedule counts visits."""
-    if rate.unit == VISITS:
-        raise errors.ParameterError(f"{name}: a schedule per='visits' needs a table; use per='steps' or per='episodes'")
 
 
 @dataclass(eq=False)
@@ -106,21 +97,6 @@ class Linear(Representation):
             )
 
     # ---------------------------------------------------------------------------------------------- before learning
-
-    def check_rate(self, name: str, rate: Rate) -> None:
-        """Raise ParameterError if a schedule counts visits."""
-        check_unit(name, rate)
-
-    def check_exploration(self, exploration: Exploration) -> None:
-        """Raise ParameterError if an exploration, or a schedule in it, counts visits."""
-        rule = exploration.rule
-        for rate in (rule.first, rule.second):
-            check_unit("exploration", rate)
-        if reads(rule.select, "visits") or reads(rule.spread, "visits"):
-            raise errors.ParameterError(
-                f"exploration: {exploration!r} counts how often each action was taken in each state, which "
-                "needs a table; with features use another, such as EpsilonGreedy or Softmax"
-            )
 
     def check_policy(self, policy: "ArrayLike | None") -> None:
         """Raise ParameterError unless it is probabilities, for all observations alike or for each id."""
@@ -388,14 +364,9 @@ class Linear(Representation):
         if low.shape != high.shape or np.isnan(low).any() or np.isnan(high).any():
             raise ValueError("low and high must have the same length, without NaN")
         check_array("legal_ids", legal_ids, None, {})
+        shape = arrays.headers["legal"].shape  # of the memory, which is read later
+        if shape != (2, legal_ids.shape[1]):
+            raise ValueError(f"legal has shape {shape}; it must have (2, {legal_ids.shape[1]}), like legal_ids")
         known = Encoding(low, high, whole(header, "first_observation"), n_ids=len(legal_ids))
         fitted, self.encoding = restored_features(self.features, known, arrays_below(arrays, "features."))
         self._use(fitted, legal_ids)
-
-    def check_legal(self, legal: NDArray[np.bool_]) -> None:
-        """Raise ValueError unless there are two rows, with as many actions as `legal_ids` has."""
-        n_rows, n_actions = legal.shape
-        if n_rows != 2 or self.legal_ids.shape[1] != n_actions:
-            raise ValueError(
-                f"legal has shape {(n_rows, n_actions)}; it must have (2, {self.legal_ids.shape[1]}), like legal_ids"
-            )

@@ -12,10 +12,11 @@ from rlsuite import errors
 from rlsuite.agents.episode_buffer import EpisodeBuffer, VectorEpisodeBuffer
 from rlsuite.agents.exploration import Exploration
 from rlsuite.agents.memory import Memory
-from rlsuite.agents.schedules import Rate
+from rlsuite.agents.schedules import VISITS, Rate
 from rlsuite.core.aliases import Env, Observation
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.described import Described, Plain
+from rlsuite.core.fingerprints import reads
 from rlsuite.core.npz import Npz
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.models.aliases import AnyArray
@@ -54,11 +55,22 @@ class Representation(Described):
 
     # ---------------------------------------------------------------------------------------------- before learning
 
-    def check_rate(self, name: str, rate: Rate) -> None:
-        """Raise ParameterError if a schedule counts what is not counted here."""
-
-    def check_exploration(self, exploration: Exploration) -> None:
-        """Raise ParameterError if an exploration asks for what is not there."""
+    def check_counts(self, name: str, given: Rate | Exploration) -> None:
+        """Raise ParameterError if a schedule, or an exploration, counts visits where no id has a row for them."""
+        if self.has_rows:
+            return
+        rates = (given.rule.first, given.rule.second) if isinstance(given, Exploration) else (given,)
+        if any(rate.unit == VISITS for rate in rates):
+            raise errors.ParameterError(
+                f"{name}: a schedule per='visits' needs a table; use per='steps' or per='episodes'"
+            )
+        if isinstance(given, Exploration) and (
+            reads(given.rule.select, "visits") or reads(given.rule.spread, "visits")
+        ):
+            raise errors.ParameterError(
+                f"{name}: {given!r} counts how often each action was taken in each state, which needs a table; with "
+                "features use another, such as EpsilonGreedy or Softmax"
+            )
 
     @abstractmethod
     def check_policy(self, policy: "ArrayLike | None") -> None:
@@ -152,6 +164,3 @@ class Representation(Described):
 
     def restore(self, header: Plain, arrays: Npz) -> None:
         """Restore them, before there is a memory."""
-
-    def check_legal(self, legal: NDArray[np.bool_]) -> None:
-        """Raise ValueError if the legal actions of a memory that was read are not of the right shape."""

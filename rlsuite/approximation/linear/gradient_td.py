@@ -17,7 +17,6 @@ from rlsuite.agents.memory import STATE, Memory
 from rlsuite.agents.prediction.policies import follow_policy, ratio_of_policies
 from rlsuite.agents.schedules import Rate, Schedule, as_schedule, rate_now
 from rlsuite.agents.values.features import compute_features, count_and_advance, improve, linear_step_size, value_of
-from rlsuite.agents.values.linear import check_unit
 from rlsuite.approximation.linear.linear_agent import OffPolicyPredictor
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition
@@ -112,7 +111,7 @@ class GradientTDPredictor(OffPolicyPredictor):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_unit("error_rate", as_schedule("error_rate", self.error_rate, 0.0, math.inf).rate)
+        self.values_.check_counts("error_rate", as_schedule("error_rate", self.error_rate, 0.0, math.inf).rate)
 
     def tables(self, n_features: int) -> ErrorWeights:
         """Make the second weights."""
