@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,11 @@ from rlsuite.agents.prediction.policies import follow
 from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.state_values import reads_state_values, with_state_values
 from rlsuite.agents.value_agent import ValueAgent
-from rlsuite.core.aliases import Observation
+from rlsuite.core.aliases import Env, Observation
 from rlsuite.core.array_like import ArrayLike
+from rlsuite.environments.observation_view import Encoding
 from rlsuite.models.aliases import AnyArray
-from rlsuite.training.acting import Policy
+from rlsuite.training.acting import Policy, is_asked, policy_of_ids
 from rlsuite.training.kernels import Begin, Rule
 from rlsuite.training.legality import Legality
 from rlsuite.training.value_error import Prediction
@@ -30,8 +31,10 @@ class Predictor(ValueAgent):
     ----------
     gamma : float
         Discount per step, in [0, 1].
-    policy_to_follow : array_like (n_states,) of int or (n_states, n_actions), optional
-        An action for each state, or probabilities; by default all legal actions are equally likely.
+    policy_to_follow : policy, optional
+        An action for each state, or probabilities, as an array (n_states,) of int or (n_states, n_actions); by default
+        all legal actions are equally likely. Where observations have ids also a function, an agent, a `Solution`, a
+        classifier, and whatever else `rlsuite.evaluate` takes: it is asked once, and its table is kept.
     learning_rate : float or Schedule
         Step size, in [0, 1].
     initial_value : float
@@ -47,7 +50,7 @@ class Predictor(ValueAgent):
 
     begin: ClassVar[Begin] = follow
 
-    policy_to_follow: "ArrayLike | None" = None
+    policy_to_follow: object = None
     learning_rate: float | Schedule = 0.1
     initial_value: float = 0.0
 
@@ -57,7 +60,32 @@ class Predictor(ValueAgent):
 
     def check_policies(self) -> None:
         """Raise ParameterError if a policy is malformed, for any environment."""
-        self.values_.check_policy(self.policy_to_follow)
+        if not is_asked(self.policy_to_follow):
+            self.values_.check_policy(cast("ArrayLike | None", self.policy_to_follow))
+
+    def bind_environment(self, env: Env, seed: int | None = None) -> Encoding | None:
+        """Prepare for an environment, as every agent; a policy that is no table is asked for one.
+
+        Raises
+        ------
+        ParameterError
+            If a policy that is no table is to be followed where observations are numbers.
+        """
+        encoding = super().bind_environment(env, seed)
+        for name in ("policy_to_follow", "policy_to_evaluate"):
+            policy = getattr(self, name, None)
+            if is_asked(policy):
+                if encoding is not None and not encoding.n_ids:
+                    raise errors.ParameterError(
+                        f"{name}={policy!r}: where observations are numbers, {type(self).__name__} follows "
+                        "probabilities (n_actions,) alone; LSTD(behaviour=...) of rlsuite.approximation evaluates any "
+                        "policy"
+                    )
+                table = policy_of_ids(name, policy, env)
+                if encoding is not None:  # no row may be missing; those of ends are not read
+                    table[~table.any(axis=1)] = 1.0 / table.shape[1]
+                setattr(self, name, table)
+        return encoding
 
     def evaluated(self) -> NDArray[np.float64] | None:
         """The policy that is evaluated, (n_rows, n_actions), where it is not the one that is followed."""
@@ -97,7 +125,7 @@ class Predictor(ValueAgent):
         size = self.values_.size(len(legal))
         memory = self._memory_without_values(legal, legality)
         memory = memory._replace(learned=self.tables(size), scratch=self.scratch(size))
-        return self.values_.of_states(memory, self.policy_to_follow, self.evaluated())
+        return self.values_.of_states(memory, cast("ArrayLike | None", self.policy_to_follow), self.evaluated())
 
     # ------------------------------------------------------------------------------------------------- what was learned
 

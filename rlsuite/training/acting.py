@@ -37,6 +37,9 @@ ASKED = ("act", "predict", "compute_single_action", "compute_action", "get_actio
 MASKS = ("action_mask", "action_masks")
 """What a parameter for the legal actions is called."""
 
+MOST_ASKED = 50_000
+"""Most observations about which a policy that is no table is asked."""
+
 T = TypeVar("T")
 
 
@@ -129,6 +132,49 @@ def acting(name: str, policy: object, env: Env, rng: np.random.Generator | None 
         "probabilities for each observation, a Solution, a classifier, and an agent with a method "
         f"{', '.join(ASKED[:-1])} or {ASKED[-1]}"
     )
+
+
+def is_asked(policy: object) -> bool:
+    """Whether a policy has to be asked what it does, as anything but probabilities and actions of observations."""
+    from rlsuite.planning.solution import Solution
+
+    if policy is None or isinstance(policy, np.ndarray | list | tuple | str | type):
+        return False
+    named = any(callable(getattr(policy, method, None)) for method in (*ASKED, "frozen_policy"))
+    return named or callable(policy) or isinstance(policy, Mapping | Solution)
+
+
+def policy_of_ids(name: str, policy: object, env: Env) -> FloatArray:
+    """Ask a policy what it does at each observation that has an id; probabilities (n_ids, n_actions).
+
+    Where it has no answer, as at ends, the row is 0.
+
+    Raises
+    ------
+    ParameterError
+        If there are more than `MOST_ASKED` ids, or it does not always do the same at one of them.
+    """
+    ids, n_actions = ObservationIds(env.observation_space), _n_actions(name, env)
+    if ids.n > MOST_ASKED:
+        raise errors.ParameterError(f"{name} would have to be asked about {ids.n:,} observations; give probabilities")
+    act = acting(name, policy, env)
+    table = np.zeros((ids.n, n_actions))
+    for row in range(ids.n):
+        observation = ids.observation_of(row)
+        try:
+            if isinstance(act, Drawing):
+                table[row] = act.probabilities(observation)
+                continue
+            first, again = (chosen_of(name, act, observation, env.action_space) for _ in "ab")
+        except Exception:  # whatever it raises where it has never been
+            continue
+        if first != again:
+            raise errors.ParameterError(
+                f"{name} does not always do the same at observation {observation!r}: give its probabilities, an array "
+                f"({ids.n}, {n_actions})"
+            )
+        table[row, int(cast("int", first)) - _first_action(env)] = 1.0
+    return table
 
 
 def _first_action(env: Env) -> int:

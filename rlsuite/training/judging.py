@@ -1,9 +1,10 @@
 """What a policy is worth: by episodes and, where the environment has a model, exactly (`rlsuite.evaluate`)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
+import gymnasium
 import numpy as np
 
 from rlsuite import errors
@@ -12,6 +13,7 @@ from rlsuite.core.checks import fraction, whole_amount, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, facts_of
 from rlsuite.environments.finding import find_env
+from rlsuite.environments.followers import TableFollower
 from rlsuite.environments.forms.known_kinds import is_known_kind
 from rlsuite.environments.forms.stepwise import NOT_ASKED_FOR
 from rlsuite.environments.forms.table import declared_model
@@ -19,7 +21,7 @@ from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.tabulated_model import tabulate as model_by_asking
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
-from rlsuite.training.acting import Act, Asked, Drawing, acting, chosen_of
+from rlsuite.training.acting import MOST_ASKED, Act, Asked, Drawing, acting, chosen_of
 from rlsuite.training.episodes import Rollout, episode_seeds, played
 from rlsuite.training.evaluation import MAX_STEPS, warn_of_cuts
 from rlsuite.training.failures import in_words, where_raised
@@ -28,9 +30,6 @@ from rlsuite.training.results import UNKNOWN, Bounds
 
 DEFAULT_GAMMA = 0.99
 """Discount of a policy that has none of its own."""
-
-MOST_ASKED = 50_000
-"""Most states in which a policy that is no table is asked for its action."""
 
 LISTED = 3
 """States that are printed."""
@@ -229,7 +228,8 @@ def evaluate(
     -------
     PolicyReport
         Its `exact` and what follows from it are known where a table of the environment is: that of Gymnasium's
-        toy_text environments, of a `TabularEnv`, or of a tabulation. A policy that is no table is asked once for each
+        toy_text environments, of a `TabularEnv`, or of a tabulation, or one of its own with which all that happened in
+        the episodes agrees. A policy that is no table is asked once for each
         state, after the episodes; if it acted otherwise in one of them, it has no exact value.
 
     Raises
@@ -272,11 +272,16 @@ def evaluate(
     made = find_env(env, **kwargs)
     try:
         act = acting("policy", policy, made, np.random.default_rng(entropy))
-        seen = _Seen(act, made)
-        rollouts = [_played(made, seen, one, discount, max_steps) for one in episode_seeds(episodes, entropy)]
-        facts = facts_of(made)
+        seen, facts = _Seen(act, made), facts_of(made)
+        follows = _Follows.of(facts, discount)
+        where = made if follows is None else follows
+        rollouts = [_played(where, seen, one, discount, max_steps) for one in episode_seeds(episodes, entropy)]
         warn_of_cuts(sum(one.cut for one in rollouts), episodes, max_steps, facts.name)
-        model, unknown = _model_of(facts, made, discount, tabulate)
+        if follows is not None and not tabulate:
+            difference = follows.follower.difference
+            model, unknown = (None, f"{facts.name}: {difference}") if difference else (follows.model, "")
+        else:
+            model, unknown = _model_of(facts, made, discount, tabulate)
         report = PolicyReport(
             policy=_name_of(policy),
             environment=facts.name,
@@ -292,6 +297,55 @@ def evaluate(
     finally:
         if made is not env:
             made.close()
+
+
+class _Follows(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """An environment whose table may be wrong: its answers are compared with it.
+
+    Parameters
+    ----------
+    facts : EnvironmentFacts
+        Of the environment.
+    model : MDP or POMDP
+        That of its table.
+    """
+
+    def __init__(self, facts: EnvironmentFacts, model: MDP | POMDP):
+        super().__init__(facts.env)
+        self.model, self.follower = model, TableFollower(facts, model)
+        self.first_action = int(cast("Any", facts.env.action_space).start)
+
+    @classmethod
+    def of(cls, facts: EnvironmentFacts, gamma: float) -> Self | None:
+        """Follow an environment with a table; None if it has none, or one that is known to be right."""
+        if not facts.has_table or is_known_kind(facts):
+            return None
+        try:
+            return cls(facts, declared_model(facts, gamma))
+        except errors.UnsuitableEnvironment:
+            return None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode, which the table is to begin, too: with a seed it is set before."""
+        self.env.reset(seed=seed, options=options)
+        self._compare(self.follower.begin, 0)
+        observation, info = self.env.reset(options=options)
+        self._compare(self.follower.after_reset, observation, info)
+        return observation, info
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Take an action."""
+        answer = self.env.step(action)
+        self._compare(self.follower.after_step, int(action) - self.first_action, answer)
+        return answer
+
+    def _compare(self, compare: Callable[..., None], *arguments: object) -> None:
+        """Compare; what cannot be compared is a difference, and not an error of the policy."""
+        try:
+            if not self.follower.difference:
+                compare(*arguments)
+        except Exception as error:  # whatever the attributes of an environment raise
+            self.follower.difference = f"it cannot be compared with its table ({in_words(error)})"
 
 
 def _gamma_of(policy: object) -> float:

@@ -106,3 +106,29 @@ def test_agents_of_skrl_are_given_tensors():
     env = gymnasium.make("CartPole-v1")
     assert episode_of(env, Agent(), seed=1).length > 9
     assert torch.is_grad_enabled()
+
+
+def test_predictors_and_batch_methods_follow_policies_of_every_kind():
+    best = rl.solve("FrozenLake-v1", gamma=0.9)
+    table = np.maximum(best.policy, 0)
+    tree = DecisionTreeClassifier(random_state=0).fit(np.arange(16)[:, None], table)
+    kinds = [best, lambda state: int(table[state]), {state: int(table[state]) for state in range(16)}, tree]
+    wanted = rl.TD(policy_to_follow=table).learn(LAKE, steps=300, seed=1)
+    for policy in kinds:
+        agent = rl.TD(policy_to_follow=policy).learn(LAKE, steps=300, seed=1)
+        assert agent.value_.tobytes() == wanted.value_.tobytes(), policy
+    linear = rl.TD(features=rl.approximation.OneHot(), policy_to_follow=best).learn(LAKE, steps=300, seed=1)
+    np.testing.assert_allclose(linear.value(), wanted.value(), atol=1e-12)
+    rng = np.random.default_rng(1)
+    with pytest.raises(ParameterError, match="does not always do the same at observation 0: give its probabilities"):
+        rl.TD(policy_to_follow=lambda state: int(rng.integers(4))).learn(LAKE, steps=9, seed=1)
+
+    # where observations are numbers, compiled rules follow tables alone, and batch methods follow any policy
+    steep = SimpleNamespace(predict=lambda seen, deterministic=False: (np.array(int(seen[1] > 0) * 2), None))
+    features = rl.approximation.TileCoding()
+    with pytest.raises(ParameterError, match=r"TD follows probabilities .* LSTD\(behaviour=...\)"):
+        rl.TD(features=features, policy_to_follow=steep).learn("MountainCar-v0", steps=9, seed=1)
+    lstd = [rl.approximation.LSTD(features=features, behaviour=steep) for _ in "ab"]
+    values = [one.learn("MountainCar-v0", steps=300, seed=1).value([[-0.5, 0.0]]) for one in lstd]
+    assert values[0] == values[1]
+    assert values[0] < 0.0

@@ -64,6 +64,43 @@ def test_the_exact_value_lies_among_the_episodes_and_the_costs_are_the_regret():
     assert "asked about observation 1: policy has no action for observation 1" in repr(fails)
 
 
+class Declared(Stairs):
+    """Stairs with a table; some pay more than it says, or do not number their state."""
+
+    P = {  # noqa: RUF012
+        stair: [[(1.0, max(stair - 1, 0), 0.0, False)], [(1.0, min(stair + 1, 3), float(stair == 2), stair == 2)]]
+        for stair in range(4)
+    }
+    initial_state_distrib = np.eye(4)[0]
+
+    def __init__(self, pays=1.0, numbered=True):
+        self.pays, self.numbered = pays, numbered
+
+    def reset(self, *, seed=None, options=None):
+        answer = super().reset(seed=seed)
+        self.np_random.random()
+        if self.numbered:
+            self.s = 0
+        return answer
+
+    def step(self, action):
+        self.np_random.random()
+        observation, reward, *rest = super().step(action)
+        if self.numbered:
+            self.s = observation
+        return observation, self.pays * reward, *rest
+
+
+def test_a_declared_table_is_compared_with_what_happens():
+    agrees, pays, hides = (
+        rl.evaluate([1] * 4, env, episodes=3, seed=1, gamma=0.5)
+        for env in (Declared(), Declared(pays=2.0), Declared(numbered=False))
+    )
+    assert (agrees.exact, agrees.regret, agrees.unknown) == (0.25, 0.0, "")
+    assert "its table says reward 1.0, but its step returns 2.0" in pays.unknown
+    assert "cannot be compared with its table (AttributeError" in hides.unknown
+
+
 def test_an_environment_of_ones_own_is_asked_only_where_that_is_wanted():
     with pytest.warns(CutEpisodesWarning, match=r"Stairs: 3 of 3 episodes were cut at 50 steps"):
         down = rl.evaluate([0] * 4, Stairs(), episodes=3, seed=1, max_steps=50)

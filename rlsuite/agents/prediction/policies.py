@@ -5,7 +5,7 @@ table of probabilities. It has one row if it is the same whatever is observed, a
 legal actions are equally likely.
 """
 
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,7 +111,7 @@ def ratio_of_policies(memory: ComparingMemory, observation: NDArray[np.float64],
     return wanted / probability(memory, memory.behaviour, observation, row, action)
 
 
-def policy_table(name: str, policy: ArrayLike | None) -> NDArray[np.float64] | None:
+def policy_table(name: str, policy: object) -> NDArray[np.float64] | None:
     """Return a policy as probabilities (n_rows, n_actions); None for equally likely actions.
 
     Parameters
@@ -134,12 +134,13 @@ def policy_table(name: str, policy: ArrayLike | None) -> NDArray[np.float64] | N
     if policy is None:
         return None
     allowed = "probabilities (n_actions,) for all observations alike, or (n_ids, n_actions), a row for each id"
+    given = cast("ArrayLike", policy)
     try:
-        table = np.atleast_2d(np.array(policy, dtype=np.float64))
+        table = np.atleast_2d(np.array(given, dtype=np.float64))
     except (TypeError, ValueError) as error:
         raise ParameterError(f"{name} is not an array of numbers ({error}); allowed are {allowed}") from error
     if table.ndim != 2 or table.size == 0:
-        raise ParameterError(f"{name} has shape {np.shape(policy)}; allowed are {allowed}")
+        raise ParameterError(f"{name} has shape {np.shape(given)}; allowed are {allowed}")
     bad = ~((table >= 0.0).all(axis=1) & (np.abs(table.sum(axis=1) - 1.0) <= ROW_SUM_TOLERANCE))
     if bad.any():
         row = int(np.argmax(bad))

@@ -8,7 +8,6 @@ means learning again, with the same bytes.
 import dataclasses
 import json
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from os import PathLike
@@ -27,7 +26,7 @@ from rlsuite.approximation.batch.batch import Batch, check_batch
 from rlsuite.approximation.batch.observations import encoder
 from rlsuite.approximation.batch.observed_features import ObservedFeatures
 from rlsuite.approximation.experience import Experience
-from rlsuite.core.aliases import Action, Env
+from rlsuite.core.aliases import Env
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_number
 from rlsuite.core.described import Plain, describe
@@ -37,6 +36,7 @@ from rlsuite.core.npz import Npz
 from rlsuite.environments.facts import NO_LIMIT
 from rlsuite.environments.finding import find_env
 from rlsuite.models import MDP
+from rlsuite.training.acting import Act, acting, is_asked
 from rlsuite.training.budget import Budget
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record
@@ -50,9 +50,6 @@ RANDOM, OPTIMAL = "random", "optimal"
 RUN: Final = ("_experience", "_asked_for", "_episodes", "_before", "record_")
 """Attributes that belong to the run, and not to what was learned."""
 
-Acting = Callable[..., Action]
-"""``behaviour(observation) -> action``; one with a parameter `action_mask` is told the legal actions."""
-
 
 @dataclass(eq=False, kw_only=True)
 class BatchLearner(Learner):
@@ -62,9 +59,10 @@ class BatchLearner(Learner):
     ----------
     gamma : float
         Discount per step, in [0, 1].
-    behaviour : str or callable
+    behaviour : str or policy
         Who collects the transitions, if an environment is given: "random", all legal actions equally likely; "optimal",
-        an optimal policy of the environment's model; ``FILE.npz``, a saved agent; or ``behaviour(observation)``.
+        an optimal policy of the environment's model; ``FILE.npz``, a saved agent; ``behaviour(observation)``; or
+        another policy that `rlsuite.evaluate` takes.
 
     Attributes
     ----------
@@ -80,14 +78,15 @@ class BatchLearner(Learner):
     """
 
     gamma: float = 0.99
-    behaviour: str | Acting = RANDOM
+    behaviour: object = RANDOM
 
     def __post_init__(self) -> None:
         check_features(getattr(self, "features", None))
-        if not callable(self.behaviour) and not isinstance(cast(object, self.behaviour), str):
+        behaviour: Any = self.behaviour
+        if not isinstance(behaviour, str | np.ndarray | list | tuple) and not is_asked(behaviour):
             raise errors.ParameterError(
                 f"behaviour={self.behaviour!r} must be 'random', 'optimal', the name of a saved agent FILE.npz, or a "
-                "function from observations to actions"
+                "function from observations to actions, an agent, or another policy that rlsuite.evaluate takes"
             )
         named = isinstance(self.behaviour, str) and Path(self.behaviour).suffix != ".npz"
         if named and self.behaviour not in (RANDOM, OPTIMAL):
@@ -266,10 +265,11 @@ class BatchLearner(Learner):
         kept = {name: vars(self)[name] for name in RUN if name in vars(self)}
         vars(self).update(vars(twin) | kept | {"_lessons": [(usable, self.seed_)]})
 
-    def _behaviour(self, run: Experience) -> Acting | None:
+    def _behaviour(self, run: Experience) -> Act | None:
         """The policy that collects; None for random actions."""
-        if callable(self.behaviour):
-            return self.behaviour
+        if not isinstance(self.behaviour, str):
+            rng = np.random.default_rng(np.random.SeedSequence(run.seed, spawn_key=(1_001, run.steps)))
+            return acting("behaviour", self.behaviour, run.env, rng)
         if self.behaviour == RANDOM:
             return None
         if self.behaviour == OPTIMAL:
@@ -318,7 +318,7 @@ class BatchLearner(Learner):
         """
         if not self._lessons:
             raise errors.NotLearned(f"this {type(self).__name__} has not learned yet; call learn first")
-        if callable(self.behaviour):
+        if not isinstance(self.behaviour, str):
             raise errors.ParameterError("behaviour: a function has no plain description, which a file needs")
         batches = list({id(batch): batch for batch, _ in self._lessons}.values())
         about: list[dict[str, Any]] = []
@@ -387,7 +387,7 @@ def _ends(batch: Batch, run: Experience, budget: Budget) -> NDArray[np.bool_]:
     return ends
 
 
-def _optimal(model: MDP, run: Experience) -> Acting:
+def _optimal(model: MDP, run: Experience) -> Act:
     from rlsuite.planning import solve
 
     policy = solve(model).policy

@@ -12,6 +12,7 @@ from rlsuite.agents.state_value_agent import StateValueAgent
 from rlsuite.agents.values import Linear, Representation
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number
+from rlsuite.training.acting import is_asked
 
 
 @dataclass(eq=False, kw_only=True)
@@ -126,11 +127,13 @@ class OffPolicyPredictor(LinearPredictor):
         If an action that is evaluated would never be taken.
     """
 
-    policy_to_evaluate: "ArrayLike | None" = None
+    policy_to_evaluate: object = None
 
     def check_policies(self) -> None:
         """Raise ParameterError if a policy is not one, or an action that is evaluated would never be taken."""
         super().check_policies()
+        if is_asked(self.policy_to_follow) or is_asked(self.policy_to_evaluate):
+            return  # checked when they are tables
         check_coverage(policy_table("policy_to_follow", self.policy_to_follow), self.evaluated())
 
     def evaluated(self) -> NDArray[np.float64] | None:

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from rlsuite import errors
 from rlsuite.approximation.batch.action_masks import KnownActions, legal_at
 from rlsuite.approximation.batch.batch import Batch
-from rlsuite.approximation.batch.batch_learner import OPTIMAL, Acting, BatchLearner
+from rlsuite.approximation.batch.batch_learner import OPTIMAL, BatchLearner
 from rlsuite.approximation.batch.observations import encoded
 from rlsuite.approximation.batch.regressors import fresh
 from rlsuite.core.aliases import Space
@@ -72,7 +72,7 @@ class ClassifierPolicy(BatchLearner):
     seed: int | None = None
     _: KW_ONLY
     gamma: float = 0.99
-    behaviour: str | Acting = OPTIMAL
+    behaviour: object = OPTIMAL
 
     def __post_init__(self) -> None:
         super().__post_init__()
