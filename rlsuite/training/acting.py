@@ -126,7 +126,7 @@ def acting(name: str, policy: object, env: Env, rng: np.random.Generator | None 
         return _Classifier(name, some, env)
     for method in ASKED:
         if callable(found := getattr(some, method, None)):
-            return found if method == "act" and not _is_of_skrl(found) else Asked(found, env)
+            return found if method == "act" and not _is_of_skrl(found) else Asked(found, env, rng)
     raise errors.ParameterError(
         f"{name}={policy!r} is no policy; allowed are a function from an observation to an action, an action or "
         "probabilities for each observation, a Solution, a classifier, and an agent with a method "
@@ -333,11 +333,11 @@ class Asked:
     """A method of an agent of another library, called as that library does.
 
     ``predict`` of Stable-Baselines3 is asked for its deterministic action, and given the state of a recurrent network;
-    ``act`` of skrl is given a batch of one tensor.
+    ``act`` of skrl is given a batch of one tensor, and draws from a seed of ours.
     """
 
-    def __init__(self, method: Callable[..., object], env: Env):
-        self.method, self.space = method, env.action_space
+    def __init__(self, method: Callable[..., object], env: Env, rng: np.random.Generator):
+        self.method, self.space, self.rng = method, env.action_space, rng
         self.parameters = _parameters(method)
         self.mask = next((one for one in MASKS if one in self.parameters), None)
         self.vector = encoding(env.observation_space) if _is_of_skrl(method) else None
@@ -368,8 +368,10 @@ class Asked:
     def _of_tensors(self, vector: FloatArray) -> object:
         import torch
 
-        with torch.no_grad():
-            shown = torch.as_tensor(vector, dtype=torch.float32)[None]
+        library = cast("Any", torch)  # some of its functions have no types
+        with library.no_grad(), library.random.fork_rng():
+            library.manual_seed(int(self.rng.integers(2**31)))
+            shown = library.as_tensor(vector, dtype=library.float32)[None]
             found = cast("Any", self.method(shown, None, timestep=1, timesteps=1))
         action, last = found[0], found[-1]
         if isinstance(last, dict):

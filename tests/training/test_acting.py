@@ -101,10 +101,10 @@ def test_agents_of_skrl_are_given_tensors():
     class Agent:
         def act(self, observations, states, *, timestep, timesteps):
             assert observations.shape == (1, 4)
-            return (observations[:, 2] > 0).long()[:, None], {}
+            return (observations[:, 2] + torch.randn(1) > 0).long()[:, None], {}
 
     env = gymnasium.make("CartPole-v1")
-    assert episode_of(env, Agent(), seed=1).length > 9
+    assert episode_of(env, Agent(), seed=1) == episode_of(env, Agent(), seed=1)
     assert torch.is_grad_enabled()
 
 
