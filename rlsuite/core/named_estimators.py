@@ -215,8 +215,8 @@ def described(what: str, value: Any) -> Any:
     name = name_of(kind)
     if name is None or not _is_estimator(value) or name == "sklearn.frozen:FrozenEstimator":
         raise errors.ParameterError(
-            f"{what}: {kind.__name__} has no plain description, which a file needs; give an estimator with get_params "
-            "whose class stands at the top of a module"
+            f"{what}: {kind.__name__} has no plain description, which a file needs; give an estimator with get_params, "
+            "such as one derived from sklearn.base.BaseEstimator, whose class stands at the top of a module"
         )
     usual = {one.name: one.default for one in inspect.signature(kind).parameters.values()}
     own = {

@@ -1,6 +1,7 @@
 """The interface of regressors for batch methods, the checks of their results, and locally weighted regression.
 
-Anything with ``fit(X, y)`` and ``predict(X)`` that scikit-learn can clone will do. Locally weighted regression
+Anything with ``fit(X, y)`` and ``predict(X)`` will do: scikit-learn clones what has ``get_params``, anything else is
+copied as it is given. Locally weighted regression
 (Atkeson, Moore & Schaal 1997), which scikit-learn does not have, is a fit for each query: the prediction at x is that
 of a straight line (plane) fitted to the k nearest samples only, with larger weights for nearer ones::
 
@@ -43,7 +44,7 @@ def check_regressor(regressor: object, owner: str) -> None:
     if isinstance(regressor, type):
         name = regressor.__name__
         raise errors.ParameterError(f"{owner}: the regressor is the class {name}; give an instance, {name}()")
-    missing = [name for name in ("fit", "predict", "get_params") if not callable(getattr(regressor, name, None))]
+    missing = [name for name in ("fit", "predict") if not callable(getattr(regressor, name, None))]
     if isinstance(regressor, str):
         raise errors.ParameterError(
             f"{owner}: the regressor {regressor!r} is a name, which command line and files take; in Python give the "
@@ -52,7 +53,7 @@ def check_regressor(regressor: object, owner: str) -> None:
     if missing:
         raise errors.ParameterError(
             f"{owner}: the regressor {shown(regressor)} has no {' and no '.join(missing)}; give a regressor of "
-            "scikit-learn, or one of your own derived from sklearn.base.RegressorMixin and BaseEstimator"
+            "scikit-learn, or an object of your own with fit(X, y) and predict(X)"
         )
     name = type(regressor).__name__
     kind = kind_of(regressor)
@@ -74,10 +75,11 @@ class Copies:
     """
 
     def __init__(self, estimator: Predictor):
-        self.pattern = clone(estimator)
+        named = hasattr(estimator, "get_params")
+        self.pattern = clone(estimator) if named else copy.deepcopy(estimator)
         self.open_seeds = sorted(
             name
-            for name, value in self.pattern.get_params(deep=True).items()
+            for name, value in (self.pattern.get_params(deep=True).items() if named else ())
             if name.split("__")[-1] == "random_state" and value is None
         )
 

@@ -387,6 +387,25 @@ def test_wrong_objects_are_shown_by_their_class():
         FittedQ(Long())
 
 
+def test_fit_and_predict_are_enough(walk, tmp_path):
+    """An object that knows nothing of scikit-learn learns the same; only a file needs to know what it is made of."""
+
+    class Nearest:
+        def fit(self, X, y):
+            self.known = KNeighborsRegressor(1).fit(X, y)
+            return self
+
+        def predict(self, X):
+            return self.known.predict(X)
+
+    given = Nearest()
+    plain, known = (FittedQ(one, gamma=0.5, iterations=3).learn(walk) for one in (given, KNeighborsRegressor(1)))
+    assert plain.q([[0.0], [1.0]]).tobytes() == known.q([[0.0], [1.0]]).tobytes()
+    assert not vars(given), "what is given is copied"
+    with pytest.raises(ParameterError, match=r"no plain description.* derived from sklearn\.base\.BaseEstimator"):
+        plain.save(tmp_path / "agent.npz")
+
+
 def test_frozen_features_are_left_as_they_are(walk):
     scaler = StandardScaler().fit([[0.0], [10.0]])
     agent = FittedQ(KNeighborsRegressor(1), gamma=0.5, iterations=1, features=FrozenEstimator(scaler)).learn(walk)
