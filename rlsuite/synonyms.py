@@ -96,8 +96,8 @@ SYNONYMS: Final[dict[str, tuple[str, ...]]] = {
     "value": ("value_", "value", "q"),
     "v": ("value_", "value", "q"),
     # models and planners
-    "cost": ("reward=lambda ...: -cost(...)",),
-    "costs": ("reward=lambda ...: -costs(...)",),
+    "cost": ("costs", "reward=lambda ...: -cost(...)"),
+    "costs": ("cost", "reward=lambda ...: -costs(...)"),
     "average": ("average_reward_policy_iteration",),
     "averagereward": ("average_reward_policy_iteration",),
     # names of this package

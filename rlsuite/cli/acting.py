@@ -45,6 +45,7 @@ class Answer(NamedTuple):
     action: int
     value: float
     action_labels: tuple[str, ...] | None
+    costs: bool = False
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -54,12 +55,13 @@ def run(chosen: argparse.Namespace) -> int:
     plan = _plan(chosen)
     answer = _in_belief(chosen, plan) if isinstance(plan, BeliefPlan) else _in_state(chosen, plan)
     name = str(answer.action) if answer.action_labels is None else answer.action_labels[answer.action]
+    what, value = ("cost", 0.0 - answer.value) if answer.costs else ("value", answer.value)
     if chosen.json:
-        facts = {"plan": chosen.plan, "where": answer.where, "action": answer.action, "value": answer.value}
+        facts = {"plan": chosen.plan, "where": answer.where, "action": answer.action, what: value}
         print_json(facts | ({} if answer.action_labels is None else {"action_label": name}))
     else:
         print(f"{chosen.plan} by {plan.method}, {answer.where}")
-        print(columns([("action", name), ("value", number(answer.value))]))
+        print(columns([("action", name), (what, number(value))]))
     return 0
 
 
@@ -110,11 +112,13 @@ def _in_state(chosen: argparse.Namespace, solution: "Solution") -> Answer:
     if not isinstance(solution, FiniteHorizonSolution):
         if chosen.steps_left is not None:
             raise ParameterError("this solution has no horizon: leave --steps-left out")
-        return Answer(f"in state {name}", solution.act(state), float(solution.value[state]), mdp.action_labels)
+        return Answer(
+            f"in state {name}", solution.act(state), float(solution.value[state]), mdp.action_labels, mdp.costs
+        )
     left = solution.horizon if chosen.steps_left is None else chosen.steps_left
     action = solution.act(state, left)
     value = float(solution.values[solution.horizon - left, state])
-    return Answer(f"in state {name} with {left} steps left", action, value, mdp.action_labels)
+    return Answer(f"in state {name} with {left} steps left", action, value, mdp.action_labels, mdp.costs)
 
 
 def _in_belief(chosen: argparse.Namespace, plan: "BeliefPlan") -> Answer:

@@ -254,7 +254,7 @@ class FoundForMDP:
 
     def summary(self) -> str:
         """The value at the start, its error bound, iterations and time."""
-        rows = [(key.replace("_", " "), number(value)) for key, value in self._at_start().items()]
+        rows = [(key.replace("_", " "), number(value)) for key, value in self._shown_at_start().items()]
         return columns([*rows, ("converged", _effort(self.solution))])
 
     def facts(self) -> Facts:
@@ -262,6 +262,7 @@ class FoundForMDP:
         solution, gain = self.solution, _gain(self.solution)
         return {
             **self._at_start(),
+            **self._shown_at_start(),
             "converged": solution.converged,
             "iterations": solution.iterations,
             "seconds": solution.seconds,
@@ -278,6 +279,13 @@ class FoundForMDP:
         if layout is None or max(layout.n_rows, layout.n_columns) > LARGEST_MAP:
             return _table(self.mdp, self.solution)
         return _map(layout, self.mdp, self.solution)
+
+    def _shown_at_start(self) -> dict[str, float]:
+        """The same, with the cost in place of the value if the model was made from costs."""
+        (name, value), *rest = self._at_start().items()
+        if self.mdp.costs:
+            name, value = "cost_per_step" if _gain(self.solution) is not None else "cost_at_start", 0.0 - value
+        return {name: value, **dict(rest)}
 
     def _at_start(self) -> dict[str, float]:
         name = "value_at_start" if _gain(self.solution) is None else "gain_at_start"
@@ -382,12 +390,14 @@ def _table(mdp: MDP, solution: Solution) -> str:
     """Value and best actions of each state, one row each."""
     shown = min(mdp.n_states, MOST_SHOWN)
     states, actions = names(mdp.state_labels, shown), names(mdp.action_labels, mdp.n_actions)
+    values = solution.cost if mdp.costs else solution.value
     optimal: list[list[bool]] = solution.optimal_actions[:shown].tolist()
 
     def rows() -> Iterator[list[str]]:
-        for state, row, value in zip(states, optimal, solution.value[:shown].tolist(), strict=False):
+        for state, row, value in zip(states, optimal, values[:shown].tolist(), strict=False):
             best = [action for action, chosen in zip(actions, row, strict=True) if chosen]
             yield [state, number(value), " or ".join(best) or "-"]
 
-    header = ["state", "value" if _gain(solution) is None else "bias", "best action"]
+    what = "cost" if mdp.costs else "value"
+    header = ["state", what if _gain(solution) is None else f"relative {what}" if mdp.costs else "bias", "best action"]
     return table(header, rows(), mdp.n_states, MOST_SHOWN)

@@ -29,6 +29,23 @@ Tables: TypeAlias = ArrayLike | Sequence[SparseLike]
 ROWS_OF = {"sas": "P[s, a, :]", "ass": "P[a, s, :]"}
 
 
+def negated(name: str, values: Tables | SparseLike) -> Tables | SparseLike:
+    """Return the same table with the opposite signs.
+
+    Raises
+    ------
+    ModelError
+        If it is not one of numbers.
+    """
+    if validation.is_matrix(values):
+        return cast("SparseLike", -cast("Any", values))
+    if is_sequence(values) and any(validation.is_matrix(one) for one in values):
+        return [-cast("Any", one) for one in values]
+    if isinstance(values, np.ndarray) and values.dtype == object:
+        return -values
+    return 0.0 - validation.array(name, values)
+
+
 def rows_from_arrays(
     P: Tables, R: Tables | SparseLike, *, order: Order | None, terminated: Tables | None, legal: ArrayLike | None
 ) -> tuple[Rows, int, BoolArray]:

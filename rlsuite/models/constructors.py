@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, cast
 
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import says_what_to_write
+from rlsuite.errors import ParameterError
 from rlsuite.models import validation
 from rlsuite.models.aliases import SparseLike
-from rlsuite.models.arrays import Order, Tables, rows_from_arrays, rows_from_pairs
+from rlsuite.models.arrays import Order, Tables, negated, rows_from_arrays, rows_from_pairs
 from rlsuite.models.experience import Experience, rows_from_experience
 from rlsuite.models.functions import (
     Reward,
@@ -25,6 +26,7 @@ from rlsuite.models.functions import (
     Transitions,
     explore,
     labels_of,
+    opposite,
     rows_from_successors,
 )
 from rlsuite.models.gymnasium_table import (
@@ -51,9 +53,10 @@ class Constructors(MdpFields):
     def from_arrays(
         cls,
         P: Tables,
-        R: Tables | SparseLike,
+        R: Tables | SparseLike | None = None,
         *,
         gamma: float,
+        costs: Tables | SparseLike | None = None,
         order: Order | None = None,
         start: ArrayLike | None = None,
         terminated: Tables | None = None,
@@ -75,6 +78,9 @@ class Constructors(MdpFields):
             is illegal.
         gamma : float
             Discount factor in [0, 1].
+        costs : array_like, optional
+            What to minimise, in place of `R` and in the same forms: rewards are these with the opposite sign. Plus
+            infinity stands for an illegal action.
         order : {"sas", "ass"}, optional
             Which index of `P` and `R` is the action: the middle one or the first. By default the shapes say it. **If
             S = A they cannot**: then `P` is taken to be P[s, a, s'], so pass ``order="ass"`` for P[a, s, s'].
@@ -103,8 +109,11 @@ class Constructors(MdpFields):
         >>> MDP.from_arrays(P, [[5, 10], [-1, -1]], gamma=0.95).expected_reward().tolist()
         [[5.0, 10.0], [-1.0, -1.0]]
         """
-        rows, n_actions, can_start = rows_from_arrays(P, R, order=order, terminated=terminated, legal=legal)
-        return cls.from_rows(
+        if (R is None) == (costs is None):
+            raise ParameterError("rewards R or costs= are needed, and not both: write from_arrays(P, R, gamma=0.9)")
+        paid = R if R is not None else negated("costs", cast("Tables | SparseLike", costs))
+        rows, n_actions, can_start = rows_from_arrays(P, paid, order=order, terminated=terminated, legal=legal)
+        model = cls.from_rows(
             rows.indptr,
             rows.next_state,
             rows.probability,
@@ -118,6 +127,7 @@ class Constructors(MdpFields):
             state_labels=state_labels,
             action_labels=action_labels,
         )
+        return model if costs is None else model.replace(costs=True)
 
     @classmethod
     @says_what_to_write
@@ -257,6 +267,7 @@ class Constructors(MdpFields):
         gamma: float,
         actions: int | Sequence[Hashable],
         reward: RewardFunction | None = None,
+        cost: RewardFunction | None = None,
         terminal: Terminal | None = None,
         max_states: int = 1_000_000,
     ) -> Self:
@@ -276,6 +287,8 @@ class Constructors(MdpFields):
             A number of actions 0, 1, ..., or the actions themselves, as passed to `transitions`.
         reward : callable, optional
             ``reward(state, action, next_state)``; needed unless `transitions` lists rewards.
+        cost : callable, optional
+            ``cost(state, action, next_state)``: what to minimise, in place of `reward`.
         terminal : callable, optional
             ``terminal(state)``: whether entering the state ends the episode.
         max_states : int
@@ -289,7 +302,8 @@ class Constructors(MdpFields):
 
         Examples
         --------
-        A walk on the integers that ends at 3; steps to the left of 0 are illegal:
+        A walk on the integers that ends at 3; steps to the left of 0 are illegal. With ``cost=lambda s, a, s2: 1`` it
+        is the same, and a solution shows how many steps it costs:
 
         >>> from rlsuite.models import MDP
         >>> def walk(position, step):
@@ -301,9 +315,12 @@ class Constructors(MdpFields):
         (('0', '1', '2', '3'), ('-1', '1'), [(1.0, 3, -1.0, True)])
         """
         limit = whole_amount("max_states", max_states)
-        found = explore(transitions, start, actions=actions, reward=reward, terminal=terminal, max_states=limit)
+        if reward is not None and cost is not None:
+            raise ParameterError("give reward= or cost=, not both")
+        paid = reward if cost is None else opposite(cost)
+        found = explore(transitions, start, actions=actions, reward=paid, terminal=terminal, max_states=limit)
         rows = found.rows
-        return cls.from_rows(
+        model = cls.from_rows(
             rows.indptr,
             rows.next_state,
             rows.probability,
@@ -315,6 +332,7 @@ class Constructors(MdpFields):
             state_labels=labels_of(found.states),
             action_labels=labels_of(found.actions) if isinstance(actions, Sequence) else None,
         )
+        return model if cost is None else model.replace(costs=True)
 
     @classmethod
     @says_what_to_write

@@ -114,7 +114,7 @@ def mdp_to_arrays(mdp: MdpFields) -> dict[str, AnyArray]:
     arrays: dict[str, AnyArray] = {}
     for field in fields(mdp):
         value = getattr(mdp, field.name)
-        if value is not None:
+        if value is not None and value is not False:
             arrays[field.name] = text(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else np.asarray(value)
     return arrays
 
@@ -130,7 +130,7 @@ def mdp_from_arrays(model: type[M], path: str | os.PathLike[str], arrays: Npz, g
     for name in sorted(arrays.headers.keys() - known):
         raise FileError(f"{file} is malformed: it has an unknown array {name!r}")
     values: dict[str, Any] = {name: arrays.take(name) for name in list(arrays.headers)}
-    for name in ("gamma", "n_actions"):
+    for name in ("gamma", "n_actions", *(["costs"] if "costs" in values else [])):
         if values[name].shape != ():
             raise FileError(f"{file} is malformed: {name} has shape {values[name].shape}, not ()")
         values[name] = values[name].item()

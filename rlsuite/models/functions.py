@@ -51,6 +51,20 @@ Terminal: TypeAlias = Callable[[State], bool]
 """``terminal(state)``"""
 
 
+def opposite(cost: RewardFunction) -> RewardFunction:
+    """Return the rewards that costs are.
+
+    >>> opposite(lambda s, a, s2: 2.0)("in", "go", "out")
+    -2.0
+    """
+
+    def reward(state: State, action: Action, next_state: State) -> float:
+        paid = cost(state, action, next_state)
+        return 0.0 - paid if isinstance(cast("object", paid), Real) else paid  # what is no number is reported later
+
+    return reward
+
+
 class Explored(NamedTuple):
     """The result of exploring."""
 

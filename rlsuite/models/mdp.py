@@ -93,6 +93,9 @@ class MDP(Constructors, Playable):
         Where true, rewards of that pair are 1 with probability (mean of the transition), else 0.
     state_labels, action_labels : sequence of str, optional
         S and A distinct names.
+    costs : bool
+        Whether rewards are costs with the opposite sign. To maximise rewards is to minimise costs; the costs are what
+        solutions print, and what figures of values show.
 
     Raises
     ------

@@ -41,6 +41,7 @@ class MdpChanges(TypedDict, total=False):
     bernoulli: ArrayLike | None
     state_labels: Sequence[str] | None
     action_labels: Sequence[str] | None
+    costs: bool
     name: str
 
 
@@ -72,6 +73,7 @@ class MdpFields(Named):
     bernoulli: BoolArray | None = None
     state_labels: tuple[str, ...] | None = None
     action_labels: tuple[str, ...] | None = None
+    costs: bool = False
 
     def __post_init__(self) -> None:
         n_actions = whole_number("n_actions", self.n_actions)
@@ -114,6 +116,7 @@ class MdpFields(Named):
             "bernoulli": None if bernoulli is None else validation.frozen(bernoulli, self.bernoulli),
             "state_labels": validation.labels("state_labels", self.state_labels, states),
             "action_labels": validation.labels("action_labels", self.action_labels, n_actions),
+            "costs": bool(self.costs),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)

@@ -75,15 +75,19 @@ class AverageRewardSolution(Solution):
         object.__setattr__(self, "gain_at_start", self._at_start(self.gain))
 
     def __repr__(self) -> str:
+        of_costs = self.lookahead.mdp.costs
+        gain = f"cost_per_step={-self.gain_at_start:.6g}" if of_costs else f"gain_at_start={self.gain_at_start:.6g}"
         return (
-            f"{type(self).__name__}(method={self.method!r}, gain_at_start={self.gain_at_start:.6g}, "
+            f"{type(self).__name__}(method={self.method!r}, {gain}, "
             f"error_bound={self.error_bound:.3g}, converged={self.converged})"
         )
 
     def columns(self) -> dict[str, list[object]]:
         """Return the table: the gain, the relative value and the best action of each state, by title."""
         table = super().columns()
-        return {"state": table.pop("state"), "gain": self.gain.tolist(), **table}
+        of_costs = self.lookahead.mdp.costs
+        gain = {"cost per step": (0.0 - self.gain).tolist()} if of_costs else {"gain": self.gain.tolist()}
+        return {"state": table.pop("state"), **gain, **table}
 
     @classmethod
     def _fields_in(cls, shelf: Shelf) -> dict[str, Any]:

@@ -40,6 +40,8 @@ class Solution(Kept):
         Wall-clock time taken.
     method : str
         Name of the method.
+    cost : ndarray (S,) float64
+        The least cost, ``-value``: what is shown if the model was made from costs.
     trace : Trace
         How the error bound fell.
     lookahead : Lookahead
@@ -81,6 +83,11 @@ class Solution(Kept):
         begins = start > 0.0
         return float(start[begins] @ each[begins])
 
+    @property
+    def cost(self) -> FloatArray:
+        """(S,) float64: the least cost from each state, the value with the opposite sign."""
+        return 0.0 - self.value
+
     @cached_property
     def q(self) -> FloatArray:
         """(S, A) float64: the optimal value of each action, within `error_bound`; minus infinity for illegal actions.
@@ -92,8 +99,12 @@ class Solution(Kept):
         return q
 
     def __repr__(self) -> str:
+        of_costs = self.lookahead.mdp.costs
+        at_start = (
+            f"cost_at_start={-self.value_at_start:.6g}" if of_costs else f"value_at_start={self.value_at_start:.6g}"
+        )
         return (
-            f"{type(self).__name__}(method={self.method!r}, value_at_start={self.value_at_start:.6g}, "
+            f"{type(self).__name__}(method={self.method!r}, {at_start}, "
             f"error_bound={self.error_bound:.3g}, converged={self.converged})"
         )
 
@@ -119,10 +130,14 @@ class Solution(Kept):
         """Return the table: the value, the best action and the action values of each state, by title."""
         mdp = self.lookahead.mdp
         actions = [*labels(mdp.action_labels, mdp.n_actions), ""]
-        values = {f"q {action}": q.tolist() for action, q in zip(actions[:-1], self.q.T, strict=True)}
+        of_actions = 0.0 - self.q if mdp.costs else self.q
+        what, what_of_action = ("cost", "cost of") if mdp.costs else ("value", "q")
+        values = {
+            f"{what_of_action} {action}": q.tolist() for action, q in zip(actions[:-1], of_actions.T, strict=True)
+        }
         return {
             "state": list[object](labels(mdp.state_labels, mdp.n_states)),
-            "value": self.value.tolist(),
+            what: (self.cost if mdp.costs else self.value).tolist(),
             "action": [actions[a] for a in self.policy.tolist()],
             **values,
         }
@@ -217,10 +232,11 @@ class FiniteHorizonSolution(Solution):
         """Return the table: the value and the best action of each state after each number of steps, by title."""
         mdp = self.lookahead.mdp
         actions = [*labels(mdp.action_labels, mdp.n_actions), ""]
+        values = 0.0 - self.values[:-1] if mdp.costs else self.values[:-1]
         return {
             "step": list[object](np.repeat(np.arange(self.horizon), mdp.n_states).tolist()),
             "state": list[object](labels(mdp.state_labels, mdp.n_states) * self.horizon),
-            "value": list[object](self.values[:-1].reshape(-1).tolist()),
+            "cost" if mdp.costs else "value": list[object](values.reshape(-1).tolist()),
             "action": [actions[a] for a in self.policies.reshape(-1).tolist()],
         }
 

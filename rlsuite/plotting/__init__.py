@@ -16,6 +16,7 @@ from rlsuite.plotting.curves import evaluation_return as evaluation_return
 from rlsuite.plotting.curves import regret as regret
 from rlsuite.plotting.curves import value_error as value_error
 from rlsuite.plotting.densities import arm_posteriors as arm_posteriors
+from rlsuite.plotting.diagrams import diagram as diagram
 from rlsuite.plotting.figure import AxesKeywords as AxesKeywords
 from rlsuite.plotting.figure import ColourKeywords as ColourKeywords
 from rlsuite.plotting.figure import save as save

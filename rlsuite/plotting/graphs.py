@@ -246,11 +246,25 @@ MARGIN: Final = 0.12
 
 
 class Arrow(NamedTuple):
-    """All observations that lead from one node to another."""
+    """All that leads from one node to another."""
 
     begin: int
     end: int
     name: str
+
+
+class Graph(NamedTuple):
+    """What is drawn of a graph."""
+
+    texts: list[str]
+    """one for each node"""
+    colours: list[str]
+    """one for each node"""
+    thick: set[int]
+    """nodes with a thick border"""
+    arrows: list[Arrow]
+    in_layers: list[list[int]]
+    """the nodes, from left to right and from above to below"""
 
 
 @figure_of_plan()
@@ -304,24 +318,34 @@ def policy_graph(plan: "AlphaVectorSolution | PolicyGraph", **look: Unpack[AxesK
     arrows = _arrows(graph, acting)
     labels = names(graph.pomdp.action_labels, graph.pomdp.n_actions, "action")
     done: list[str] = [labels[int(graph.actions[node])] for node in acting]
-    texts = [_wrapped(name, NODE_LINE) for name in done]
-    boxes = _boxes(_in_layers(graph, acting, arrows), texts, arrows)
-    edges = [Edge(arrow.begin, arrow.end, *_extent(arrow.name, EDGE_LETTERS)) for arrow in arrows]
-    drawn = routed(boxes, edges)
+    looks = Palette(labels)
+    drawn = Graph(
+        texts=[wrapped(name, NODE_LINE) for name in done],
+        colours=[looks[name].colour for name in done],
+        thick={0},
+        arrows=arrows,
+        in_layers=_in_layers(graph, acting, arrows),
+    )
+    said = [f"{counted(len(acting), 'node')}: the action to take; the first node has a thick border."]
+    return draw_graph(drawn, title_of_model(graph.pomdp), [*said, "Arrows: what is observed then."], look)
 
+
+def draw_graph(graph: Graph, title: str, said: list[str], look: AxesKeywords) -> "Axes":
+    """Draw a graph with a title and the sentences of its caption."""
+    boxes = _boxes(graph.in_layers, graph.texts, graph.arrows)
+    edges = [Edge(arrow.begin, arrow.end, *_extent(arrow.name, EDGE_LETTERS)) for arrow in graph.arrows]
+    drawn = routed(boxes, edges)
     x, y, width, height = _frame(boxes, edges, drawn)
     axes = open_axes(look, (width, height))
     axes.set_xlim(x, x + width)
     axes.set_ylim(y, y + height)
     axes.set_aspect("equal")
     axes.set_axis_off()
-    looks = Palette(labels)
     shrink = 1.0 if look.get("ax") is None else _inches_per_unit(axes)
-    patches = _draw_nodes(axes, boxes, texts, [looks[name].colour for name in done], shrink)
-    _draw_edges(axes, boxes, patches, arrows, drawn, shrink)
-    dress_curves(axes, title_of_model(graph.pomdp), "", "")
-    said = [f"{counted(len(acting), 'node')}: the action to take; the first node has a thick border."]
-    return finish(axes, look, [*said, "Arrows: what is observed then."])
+    patches = _draw_nodes(axes, boxes, graph, shrink)
+    _draw_edges(axes, boxes, patches, graph.arrows, drawn, shrink)
+    dress_curves(axes, title, "", "")
+    return finish(axes, look, said)
 
 
 def _graph_of(plan: "AlphaVectorSolution | PolicyGraph") -> "PolicyGraph":
@@ -352,7 +376,7 @@ def _arrows(graph: "PolicyGraph", acting: list[int]) -> list[Arrow]:
             seen: list[int] = np.flatnonzero(row == then).tolist()
             is_any = len(seen) == possible.size and len(seen) > 1
             name = "any observation" if is_any else ", ".join(symbols[z] for z in seen)
-            found.append(Arrow(at, number[then], _wrapped(name, EDGE_LINE)))
+            found.append(Arrow(at, number[then], wrapped(name, EDGE_LINE)))
     return found
 
 
@@ -367,7 +391,8 @@ def _in_layers(graph: "PolicyGraph", acting: list[int], arrows: list[Arrow]) -> 
     return ordered(successors, [[at for at, t in enumerate(left) if t == own] for own in times])
 
 
-def _wrapped(text: str, letters: int) -> str:
+def wrapped(text: str, letters: int) -> str:
+    """Return a text in lines of at most so many letters, longer words whole."""
     return textwrap.fill(text, letters, break_on_hyphens=False)
 
 
@@ -407,17 +432,15 @@ def _inches_per_unit(axes: "Axes") -> float:
     return min(box.width / np.ptp(axes.get_xlim()), box.height / np.ptp(axes.get_ylim())) / figure.dpi
 
 
-def _draw_nodes(
-    axes: "Axes", boxes: list[Box], texts: list[str], colours: list[str], shrink: float
-) -> "list[FancyBboxPatch]":
+def _draw_nodes(axes: "Axes", boxes: list[Box], graph: Graph, shrink: float) -> "list[FancyBboxPatch]":
     from matplotlib.patches import FancyBboxPatch
 
     patches: list[FancyBboxPatch] = []
-    for number, (box, text, colour) in enumerate(zip(boxes, texts, colours, strict=True)):
+    for number, (box, text, colour) in enumerate(zip(boxes, graph.texts, graph.colours, strict=True)):
         corner = box.x - box.width / 2, box.y - box.height / 2
         style = "round,pad=0,rounding_size=0.08"
         look: Any = {"facecolor": (colour, 0.3), "edgecolor": colour, "linewidth": 1.2}
-        if number == 0:
+        if number in graph.thick:
             look |= {"edgecolor": INK, "linewidth": 2.2}
         patches.append(FancyBboxPatch(corner, box.width, box.height, style, zorder=2, label=f"_{text}", **look))
         axes.add_patch(patches[-1])

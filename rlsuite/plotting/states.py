@@ -42,6 +42,8 @@ MOST_NAMES: Final = 60
 def state_values(solution: "Solution", **look: Unpack[AxesKeywords]) -> "Axes":
     """Value of every state, in the colour of its action: for problems that do not lie on a grid.
 
+    Of a model that was made from costs it shows these.
+
     Parameters
     ----------
     solution
@@ -69,6 +71,7 @@ def state_values(solution: "Solution", **look: Unpack[AxesKeywords]) -> "Axes":
     labels: list[str] = list(mdp.action_labels or map("action {}".format, range(mdp.n_actions)))
     acting = np.flatnonzero(solution.policy >= 0)
     states = _spread(acting)
+    values, what = (solution.cost, "cost") if mdp.costs else (solution.value, "value")
     taken: list[int] = np.unique(solution.policy[states]).tolist()
     numbers = _numbers(mdp.state_labels)
     where = np.arange(mdp.n_states, dtype=np.float64) if numbers is None else numbers
@@ -79,15 +82,15 @@ def state_values(solution: "Solution", **look: Unpack[AxesKeywords]) -> "Axes":
         for action, mark in zip(taken, MARKS, strict=False):
             chosen = states[solution.policy[states] == action]
             colour = looks[labels[action]].colour
-            axes.plot(where[chosen], solution.value[chosen], mark, label=labels[action], color=colour, markersize=size)
+            axes.plot(where[chosen], values[chosen], mark, label=labels[action], color=colour, markersize=size)
     else:
-        axes.plot(where[states], solution.value[states], MARKS[0], color=OPTIMUM.colour, markersize=size)
+        axes.plot(where[states], values[states], MARKS[0], color=OPTIMUM.colour, markersize=size)
 
     of_average = hasattr(solution, "gain")
-    quantity = "relative value" if of_average else "value"
+    quantity = f"relative {what}" if of_average else what
     said = ["Marks: an optimal action."] if len(taken) <= len(MARKS) else []
     if not of_average:
-        said.append(f"Value: within {solution.error_bound:.2g}.")
+        said.append(f"{what.capitalize()}: within {solution.error_bound:.2g}.")
     if states.size < acting.size:
         said.append(f"Drawn: {states.size:,} of {acting.size:,} states, evenly spread.")
     dress_curves(axes, title_of_model(mdp), "state", quantity)

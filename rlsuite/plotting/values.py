@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from rlsuite.planning import Solution
 
 
+VALUE: Final = "value of the state"
+"""What the numbers of a map are, unless one is told."""
+
 # Lengths in inches.
 LARGEST_SQUARE: Final = 0.85
 WIDEST_GRID: Final = 9.0
@@ -66,7 +69,7 @@ def value_map(
     policy: ArrayLike | None = None,
     *,
     q: ArrayLike | None = None,
-    of: str = "value of the state",
+    of: str = VALUE,
     **look: Unpack[ColourKeywords],
 ) -> "Axes":
     """Heat map of the value of every square, with the actions of a policy as arrows.
@@ -201,7 +204,7 @@ def _map_of(
     value: "ArrayLike | Solution | Agent | None",
     policy: ArrayLike | None,
     q: ArrayLike | None,
-    of: str = "value of the state",
+    of: str = VALUE,
 ) -> _Map:
     title, env = "", None
     if isinstance(where, GridLayout):
@@ -234,8 +237,10 @@ def _map_of(
         policy = None if layout.arrows is None else _shared(value.optimal_actions)
         # The error bound of a solution for average reward is that of its gain, not of these values.
         within = "" if hasattr(value, "gain") else f", within {value.error_bound:.2g}"
+        of_costs = value.lookahead.mdp.costs
+        of = "cost from the state" if of_costs and of == VALUE else of
         said = [f"Colour: {'' if within else 'relative '}{of}{within}.", "Arrows: all optimal actions."]
-        numbers: ArrayLike | None = value.value
+        numbers: ArrayLike | None = value.cost if of_costs else value.value
     else:
         numbers = cast("ArrayLike | None", value)
     if q is not None:

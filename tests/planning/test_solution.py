@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import rlsuite as rl
-from rlsuite.errors import ParameterError
+from rlsuite.cli import main
+from rlsuite.errors import ParameterError, RlsuiteError
 
 
 def model(start=(0.25, 0.75, 0.0)):
@@ -12,13 +13,62 @@ def model(start=(0.25, 0.75, 0.0)):
     return rl.MDP.from_successors([[2], [0], [None]], [[4.0], [2.0], [0.0]], gamma=0.5, start=start)
 
 
-@pytest.mark.parametrize("options", [{}, {"method": "value_iteration"}, {"horizon": 5, "method": "backward_induction"}])
-def test_a_solution_shows_its_value_at_the_start(options):
-    solution = rl.solve(model(), **options)
-    assert solution.value_at_start == pytest.approx(0.25 * 4.0 + 0.75 * 4.0)
-    assert solution.value_at_start == pytest.approx(float(model().start @ solution.value))
-    assert "value_at_start=4, " in repr(solution)
-    assert "\n" not in repr(solution)
+def test_a_solution_shows_its_value_at_the_start():
+    for options in [{}, {"method": "value_iteration"}, {"horizon": 5, "method": "backward_induction"}]:
+        solution = rl.solve(model(), **options)
+        assert solution.value_at_start == pytest.approx(0.25 * 4.0 + 0.75 * 4.0)
+        assert solution.value_at_start == pytest.approx(float(model().start @ solution.value))
+        assert "value_at_start=4, " in repr(solution)
+        assert "\n" not in repr(solution)
+
+
+def test_costs_are_minimised_and_shown(tmp_path, capsys):
+    repair = [[[0.9, 0.1], [1, 0]], [[0, 1], [1, 0]]]
+    costs = np.array([[1.0, 4.0], [9.0, 4.0]])
+    machine = rl.MDP.from_arrays(repair, costs=costs, gamma=0.9, start=0, state_labels=["ok", "broken"])
+    as_rewards = rl.MDP.from_arrays(repair, -costs, gamma=0.9, start=0)
+    solution = rl.solve(machine)
+    assert solution.value.tolist() == rl.solve(as_rewards).value.tolist()
+    assert solution.cost.tolist() == (-solution.value).tolist()
+    assert f"cost_at_start={solution.cost[0]:.6g}, " in repr(solution)
+    assert "cost_per_step=1.27273, " in repr(rl.solve(machine, criterion="average"))
+    assert solution.columns()["cost"] == solution.cost.tolist()
+    machine.write(tmp_path / "machine.npz")
+    solution.save(tmp_path / "plan.npz")
+    read = rl.MDP.read(tmp_path / "machine.npz")
+    assert (read.costs, read.replace(gamma=0.5).costs, read.without_termination().costs) == (True, True, True)
+    assert (as_rewards.costs, rl.load(tmp_path / "plan.npz").lookahead.mdp.costs) == (False, True)
+    assert main(["solve", str(tmp_path / "machine.npz"), "--show"]) == 0
+    shown = capsys.readouterr().out
+    assert f"cost at start  {solution.cost[0]:.6g}" in shown
+    assert shown.splitlines()[-3].split() == ["state", "cost", "best", "action"]
+    assert main(["act", str(tmp_path / "plan.npz"), "--state", "broken"]) == 0
+    assert f"cost    {solution.cost[1]:.6g}" in capsys.readouterr().out
+    axes = rl.plotting.state_values(solution)
+    assert axes.get_ylabel() == "cost"
+    assert sorted(line.get_ydata()[0] for line in axes.get_lines()) == sorted(solution.cost.tolist())
+    infinite = rl.MDP.from_arrays(repair, costs=[[1.0, np.inf], [9.0, 4.0]], gamma=0.9)
+    assert infinite.legal.tolist() == [[True, False], [True, True]]
+
+    def step(state, action):
+        return (
+            {state: 0.9, "broken": 0.1} if action == "run" and state == "ok" else "broken" if action == "run" else "ok"
+        )
+
+    prices = {("ok", "run"): 1, ("ok", "fix"): 4, ("broken", "run"): 9, ("broken", "fix"): 4}
+    explored = rl.MDP.from_function(
+        step, "ok", gamma=0.9, actions=["run", "fix"], cost=lambda state, action, after: prices[state, action]
+    )
+    assert rl.solve(explored).cost.round(9).tolist() == solution.cost.round(9).tolist()
+    for asked, words in [
+        (lambda: rl.MDP.from_arrays(repair, gamma=0.9), "rewards R or costs= are needed"),
+        (lambda: rl.MDP.from_arrays(repair, costs, costs=costs, gamma=0.9), "and not both"),
+        (lambda: rl.MDP.from_arrays(repair, cost=costs, gamma=0.9), "did you mean costs="),
+        (lambda: rl.MDP.from_function(step, "ok", gamma=0.9, actions=["run"], costs=len), "did you mean cost="),
+        (lambda: rl.MDP.from_function(step, "ok", gamma=0.9, actions=["run"], cost=len, reward=len), "not both"),
+    ]:
+        with pytest.raises(RlsuiteError, match=words):
+            asked()
 
 
 def test_of_the_average_reward_the_gain_is_shown_and_not_a_relative_value():

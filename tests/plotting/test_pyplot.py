@@ -55,6 +55,7 @@ def drawings(results_of, tiger, doors, casino):
         "gap": (plotting.gap, plan),
         "alpha_vectors": (plotting.alpha_vectors, plan),
         "policy_graph": (plotting.policy_graph, plan),
+        "diagram": (plotting.diagram, tiger()),
         "belief_simplex": (plotting.belief_simplex, plan_of_doors),
         "belief_trace": (plotting.belief_trace, tiger(), episodes),
         "arm_posteriors": (plotting.arm_posteriors, thompson),

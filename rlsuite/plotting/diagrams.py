@@ -1,0 +1,190 @@
+"""A model as a diagram: a node for each state, an arrow for each way from one to another."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.errors import ParameterError
+from rlsuite.plotting.figure import CAPTION_INK, AxesKeywords, takes_look
+from rlsuite.plotting.graphs import MOST_NODES, NODE_LINE, Arrow, Graph, draw_graph, layers, ordered, wrapped
+from rlsuite.plotting.labels import counted, names, title_of_model
+from rlsuite.plotting.style import Palette
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from rlsuite.inference import HMM
+    from rlsuite.models import MDP, POMDP, MarkovChain
+
+MOST_ARROWS: Final = 200
+"""Arrows that can be told apart, and drawn in some seconds."""
+
+MOST_SYMBOLS: Final = 3
+"""Symbols that are named in a state."""
+
+LINE: Final = 28
+"""Letters of a line on an arrow."""
+
+LEAST: Final = 5e-4
+"""A probability that is no longer shown as 0."""
+
+
+class _Way(NamedTuple):
+    """One line of the label of an arrow."""
+
+    begin: int
+    end: int
+    text: str
+
+
+@takes_look
+def diagram(model: "MDP | POMDP | HMM | MarkovChain", **look: Unpack[AxesKeywords]) -> "Axes":
+    r"""The states of a model, and how one leads to another.
+
+    States stand in the order in which they can be reached, from left to right; where an episode may begin the border is
+    thick, and where it ends it is grey.
+
+    Parameters
+    ----------
+    model
+        What to draw. On the arrows of an MDP, and of a POMDP, whose states are hidden, stand the actions, their
+        probabilities if they are not certain, and the rewards, or costs, that are not 0. In the states of a hidden
+        Markov model stand the symbols that are most probable there.
+    **look
+        Axes, title and limits: the keywords of `AxesKeywords`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        In inches, if the figure is a new one.
+
+    Raises
+    ------
+    ParameterError
+        If it is no such model, or has too many states or arrows to be read.
+
+    Examples
+    --------
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.plotting import diagram
+    >>> machine = MDP.from_arrays(
+    ...     [[[0.9, 0.1], [1, 0]], [[0, 1], [1, 0]]], [[1, -4], [0, -4]], gamma=0.9, start=0,
+    ...     state_labels=["ok", "broken"], action_labels=["run", "fix"],
+    ... )
+    >>> [text.get_text() for text in diagram(machine).texts][:4]
+    ['ok', 'broken', 'run 0.9, 1\nfix, -4', 'run 0.1, 1']
+    """
+    given: Any = model
+    if hasattr(given, "mdp") or hasattr(given, "next_state"):
+        mdp: MDP = getattr(given, "mdp", given)
+        hidden = "how hidden states change, " if mdp is not given else ""
+        on_arrows = f"{hidden}actions, with their probability and {'cost' if mdp.costs else 'reward'}"
+        return _draw(*_of_mdp(mdp), title_of_model(given), on_arrows, look)
+    size = counted(getattr(given, "n_states", 0), "state")
+    if hasattr(given, "emission"):
+        states = names(given.state_labels, given.n_states, "state")
+        texts = ["\n".join([name, *_seen(given.emission, state)]) for state, name in enumerate(states)]
+        ways = _of_matrix(given.sparse_transition.toarray())
+        return _draw(texts, ways, given.start > 0.0, None, size, "probabilities", look)
+    if hasattr(given, "recurrent_classes"):
+        begins: NDArray[np.bool_] = np.zeros(given.n_states, dtype=np.bool_)
+        texts, ways = names(given.labels, given.n_states, "state"), _of_matrix(given.transition.toarray())
+        return _draw(texts, ways, begins, None, size, "probabilities", look)
+    raise ParameterError(f"diagram draws an MDP, a POMDP, an HMM or a MarkovChain, not a {type(given).__name__}")
+
+
+def _of_mdp(mdp: "MDP") -> tuple[list[str], list[_Way], NDArray[np.bool_], NDArray[np.bool_]]:
+    """The names of the states, what leads from one to another, and where episodes begin and end."""
+    _check_size(mdp.n_states)
+    actions = names(mdp.action_labels, mdp.n_actions, "action")
+    rows = mdp.rows
+    entered, ended = (
+        np.bincount(rows.next_state[chosen], minlength=mdp.n_states) for chosen in (~rows.terminated, rows.terminated)
+    )
+    ends = ~mdp.legal.any(axis=1) | ((ended > 0) & (entered == 0) & (mdp.start == 0.0))
+    found: dict[tuple[int, int, int], list[float]] = {}
+    for pair, after, probability, reward in zip(
+        mdp.pairs().tolist(), rows.next_state.tolist(), rows.probability.tolist(), rows.reward.tolist(), strict=True
+    ):
+        known = found.setdefault((pair // mdp.n_actions, after, pair % mdp.n_actions), [0.0, 0.0])
+        known[0] += probability
+        known[1] += probability * reward
+    ways: list[_Way] = []
+    for (state, after, action), (probability, paid) in found.items():
+        if probability < LEAST or ends[state]:
+            continue
+        mean = (-1.0 if mdp.costs else 1.0) * paid / probability
+        reward = f", {'cost ' if mdp.costs else ''}{mean:.3g}" if mean else ""
+        ways.append(_Way(state, after, f"{actions[action]}{_share(probability)}{reward}"))
+    return names(mdp.state_labels, mdp.n_states, "state"), ways, mdp.start > 0.0, ends
+
+
+def _share(probability: float) -> str:
+    return "" if probability > 1.0 - LEAST else f" {probability:.3g}"
+
+
+def _of_matrix(matrix: NDArray[np.float64]) -> list[_Way]:
+    _check_size(len(matrix))
+    pairs: list[list[int]] = np.argwhere(matrix >= LEAST).tolist()
+    return [_Way(begin, end, f"{matrix[begin, end]:.3g}") for begin, end in pairs]
+
+
+def _seen(emission: Any, state: int) -> list[str]:
+    """What is seen in a state: the most probable symbols, or the mean of a number."""
+    if hasattr(emission, "table"):
+        row: NDArray[np.float64] = emission.table[state]
+        likely: list[int] = np.argsort(-row, kind="stable")[:MOST_SYMBOLS].tolist()
+        return [f"{z}: {row[z]:.3g}" for z in likely if row[z] >= LEAST]
+    if hasattr(emission, "mean") and np.ndim(emission.mean) == 1:
+        return [f"mean {emission.mean[state]:.3g}"]
+    return []
+
+
+def _check_size(n_states: int) -> None:
+    if n_states > MOST_NODES:
+        raise ParameterError(f"a diagram of {n_states:,} states is too large to be read (at most {MOST_NODES})")
+
+
+def _draw(
+    texts: Sequence[str],
+    ways: list[_Way],
+    begins: NDArray[np.bool_],
+    ends: NDArray[np.bool_] | None,
+    title: str,
+    what: str,
+    look: AxesKeywords,
+) -> "Axes":
+    first = [*np.flatnonzero(begins).tolist(), *np.flatnonzero(~begins).tolist()]
+    position = {state: at for at, state in enumerate(first)}
+    together: dict[tuple[int, int], list[str]] = {}
+    for way in sorted(ways, key=lambda one: (position[one.begin], position[one.end])):
+        together.setdefault((position[way.begin], position[way.end]), []).append(way.text)
+    if len(together) > MOST_ARROWS:
+        raise ParameterError(f"a diagram of {len(together)} arrows is too full to be read (at most {MOST_ARROWS})")
+    arrows = [
+        Arrow(begin, end, "\n".join(wrapped(text, LINE) for text in lines)) for (begin, end), lines in together.items()
+    ]
+    colour = Palette(["state"])["state"].colour
+    ended = [False] * len(first) if ends is None else ends[first].tolist()
+    graph = Graph(
+        texts=["\n".join(wrapped(line, NODE_LINE) for line in texts[state].split("\n")) for state in first],
+        colours=[CAPTION_INK if end else colour for end in ended],
+        thick=set(range(int(begins.sum()))),
+        arrows=arrows,
+        in_layers=_in_layers(len(first), arrows),
+    )
+    known = [("Thick borders: a start.", begins.any()), ("Grey: an end.", any(ended))]
+    return draw_graph(graph, title, [f"Arrows: {what}.", *(text for text, holds in known if holds)], look)
+
+
+def _in_layers(n: int, arrows: list[Arrow]) -> list[list[int]]:
+    """The nodes by their least number of steps from the first one; those that are not reached come last."""
+    successors: list[list[int]] = [[] for _ in range(n)]
+    for arrow in arrows:
+        successors[arrow.begin].append(arrow.end)
+    found = layers(successors)
+    reached = {node for layer in found for node in layer}
+    left = [node for node in range(n) if node not in reached]
+    return ordered(successors, [*found, left] if left else found)
