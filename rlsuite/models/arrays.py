@@ -37,13 +37,12 @@ def negated(name: str, values: Tables | SparseLike) -> Tables | SparseLike:
     ModelError
         If it is not one of numbers.
     """
-    if validation.is_matrix(values):
-        return cast("SparseLike", -cast("Any", values))
+    given: Any = values
+    if validation.is_matrix(values) or (isinstance(given, np.ndarray) and cast("AnyArray", given).dtype == object):
+        return cast("Tables | SparseLike", -given)
     if is_sequence(values) and any(validation.is_matrix(one) for one in values):
         return [-cast("Any", one) for one in values]
-    if isinstance(values, np.ndarray) and values.dtype == object:
-        return -values
-    return 0.0 - validation.array(name, values)
+    return 0.0 - validation.array(name, given)
 
 
 def rows_from_arrays(

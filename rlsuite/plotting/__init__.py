@@ -32,6 +32,7 @@ from rlsuite.plotting.states import state_values as state_values
 from rlsuite.plotting.style import Palette as Palette
 from rlsuite.plotting.time_rows import belief_trace as belief_trace
 from rlsuite.plotting.time_rows import state_posteriors as state_posteriors
+from rlsuite.plotting.values import q_map as q_map
 from rlsuite.plotting.values import value_map as value_map
 from rlsuite.plotting.values import value_maps as value_maps
 

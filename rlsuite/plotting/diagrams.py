@@ -89,7 +89,8 @@ def diagram(model: "MDP | POMDP | HMM | MarkovChain", **look: Unpack[AxesKeyword
         ways = _of_matrix(given.sparse_transition.toarray())
         return _draw(texts, ways, given.start > 0.0, None, size, "probabilities", look)
     if hasattr(given, "recurrent_classes"):
-        begins: NDArray[np.bool_] = np.zeros(given.n_states, dtype=np.bool_)
+        n_states: int = given.n_states
+        begins: NDArray[np.bool_] = np.zeros(n_states, dtype=np.bool_)
         texts, ways = names(given.labels, given.n_states, "state"), _of_matrix(given.transition.toarray())
         return _draw(texts, ways, begins, None, size, "probabilities", look)
     raise ParameterError(f"diagram draws an MDP, a POMDP, an HMM or a MarkovChain, not a {type(given).__name__}")

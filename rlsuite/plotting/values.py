@@ -34,7 +34,7 @@ from rlsuite.plotting.squares import Kind, draw_kinds, without_value
 from rlsuite.rendering import colours
 from rlsuite.rendering.arrows import unit
 from rlsuite.rendering.layout import GridLayout
-from rlsuite.rendering.overlay import Overlay, greedy_weights
+from rlsuite.rendering.overlay import Overlay, greedy_weights, texts_of
 from rlsuite.rendering.painting import square_colours
 
 if TYPE_CHECKING:
@@ -185,6 +185,114 @@ def value_maps(
     return dict(zip(maps, panels, strict=True))
 
 
+LARGEST_OF_FOUR: Final = 1.3
+"""Side of a square that is divided, in inches."""
+
+
+@takes_look
+def q_map(where: "GridLayout | Env | str", q: "ArrayLike | Solution | Agent", **look: Unpack[ColourKeywords]) -> "Axes":
+    """The value of every action on a grid: each square is divided into triangles, one for each direction.
+
+    Parameters
+    ----------
+    where
+        The grid, as for `value_map`.
+    q
+        (S, A) action values, ``-inf`` for illegal actions; or what `solve` returned, or an agent that has learned.
+    **look
+        Axes, title, limits and colours: the keywords of `ColourKeywords`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The best values of a square are bold. Squares without a value are those of `value_map`.
+
+    Raises
+    ------
+    ParameterError
+        If actions are not the four directions, or the shape does not fit.
+    EnvironmentNotFound, UnsuitableEnvironment
+        As for `value_map`.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> ax = q_map("FrozenLake-v1", rl.solve(rl.MDP.from_env("FrozenLake-v1", gamma=0.9)))
+    >>> ax.get_title(loc="left")
+    'FrozenLake-v1'
+    """
+    acting, of = None, "value of the action"
+    table: Any = q
+    if _is_solution(q):
+        acting, table = q.policy >= 0, q.q
+        if q.lookahead.mdp.costs:
+            table, of = 0.0 - table, "cost of the action"
+    elif is_agent(q):
+        table = table.q_
+    action_values = np.asarray(table, dtype=np.float64)
+    if action_values.ndim != 2:
+        raise ParameterError(f"q_map draws action values (S, A), and these have shape {action_values.shape}: value_map")
+    best_sign = -1.0 if of.startswith("cost") else 1.0
+    found = _map_of(where, None, None, best_sign * action_values, acting=acting)
+    layout = found.overlay.layout
+    moves = np.array([unit(arrow) for arrow in cast("NDArray[np.int64]", layout.arrows)], dtype=np.float64)
+    if (np.abs(moves).sum(axis=1) != 1.0).any() or len(np.unique(moves, axis=0)) < len(moves):
+        raise ParameterError("q_map needs actions that lead up, down, left or right, each another way")
+    axes = open_axes(look, _size(layout, LARGEST_OF_FOUR))
+    return finish(axes, look, _draw_triangles(axes, found, action_values, moves, of, look))
+
+
+def _draw_triangles(
+    axes: "Axes",
+    found: "_Map",
+    q: NDArray[np.float64],
+    moves: NDArray[np.float64],
+    of: str,
+    look: ColourKeywords,
+) -> list[str]:
+    """Draw a triangle for each action in each square that has a value; return the sentences of the caption."""
+    from matplotlib.collections import PolyCollection
+
+    layout = found.overlay.layout
+    shown = np.isfinite(q) & np.isfinite(found.values)[:, np.newaxis] & (layout.cells[:, :1] >= 0)
+    states, actions = np.nonzero(shown)
+    numbers = q[states, actions]
+    scale = colour_scale(numbers, look)
+    colour = scale.to_rgba(numbers, bytes=True)[:, :3]
+    squares = np.full((layout.n_rows, layout.n_columns, 3), 255, dtype=np.uint8)
+    for kind, where in found.kinds.items():
+        squares[where] = kind.colour
+    _draw_squares(axes, squares)
+    side = _side_of_square(axes, layout)
+    if side * layout.n_rows >= BAR_FROM and not is_constant(numbers, look):
+        draw_bar(axes, scale)
+    centres = layout.cells[states][:, ::-1].astype(np.float64)  # x is the column
+    ahead = moves[actions][:, ::-1]
+    across = ahead[:, ::-1] * (-1.0, 1.0)
+    corners = [centres, centres + 0.5 * (ahead + across), centres + 0.5 * (ahead - across)]
+    shade = colours.hexadecimal(colours.LINE)
+    faces = [colours.hexadecimal((r, g, b)) for r, g, b in colour.tolist()]
+    axes.add_collection(
+        PolyCollection(list(np.stack(corners, axis=1)), facecolors=faces, edgecolors=shade, linewidths=0.6)
+    )
+    legend = draw_kinds(axes, found.kinds, side) if side >= ARROWS_FROM else {}
+    texts = texts_of(numbers)
+    # A triangle is half as high as its square: its text is at most that wide, and smaller than on a whole square.
+    size = min(9.0, 0.36 * side * 72 / (0.62 * (max(map(len, texts), default=0) or 1)))
+    with_numbers = size >= CAPTION_SIZE - 2.0
+    weights = found.overlay.weights
+    if with_numbers and weights is not None:
+        best = weights[states, actions] > 0.0
+        inks = [colours.hexadecimal(colours.ink_on((r, g, b))) for r, g, b in colour.tolist()]
+        for text, place, ink, bold in zip(texts, (centres + 0.32 * ahead).tolist(), inks, best.tolist(), strict=True):
+            weight = "bold" if bold else "normal"
+            axes.text(*place, text, ha="center", va="center", fontsize=size, color=ink, fontweight=weight)
+    write_title(axes, found.title, above=legend_above(axes, legend, handlelength=1.6))
+    axes.set_xlim(-0.5, layout.n_columns - 0.5)
+    axes.set_ylim(layout.n_rows - 0.5, -0.5)
+    return [f"Colour: {of}.", *(["Bold: the best."] if with_numbers else [])]
+
+
 class _Map(NamedTuple):
     """What a map shows."""
 
@@ -205,6 +313,7 @@ def _map_of(
     policy: ArrayLike | None,
     q: ArrayLike | None,
     of: str = VALUE,
+    acting: NDArray[np.bool_] | None = None,
 ) -> _Map:
     title, env = "", None
     if isinstance(where, GridLayout):
@@ -249,7 +358,7 @@ def _map_of(
         said[1] = "Arrows: all best actions."
     if numbers is None:
         raise ParameterError("nothing to draw: give a solution, an agent, value= or q= beside the environment")
-    acting = value.policy >= 0 if _is_solution(value) else None
+    acting = value.policy >= 0 if _is_solution(value) else acting
     overlay, kinds = without_value(Overlay(layout, numbers, policy), env, acting=acting, q=q)
     shown = cast("NDArray[np.float64]", overlay.value)
     known = shown[np.isfinite(shown)]
@@ -304,9 +413,9 @@ def _best(q: ArrayLike) -> NDArray[np.float64]:
     return np.where(np.isfinite(best), best, np.nan)
 
 
-def _size(layout: GridLayout) -> tuple[float, float]:
+def _size(layout: GridLayout, largest: float = LARGEST_SQUARE) -> tuple[float, float]:
     """Width and height of the grid in inches."""
-    side = min(LARGEST_SQUARE, WIDEST_GRID / layout.n_columns, HIGHEST_GRID / layout.n_rows)
+    side = min(largest, WIDEST_GRID / layout.n_columns, HIGHEST_GRID / layout.n_rows)
     return side * layout.n_columns, side * layout.n_rows
 
 

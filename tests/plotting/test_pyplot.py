@@ -50,6 +50,7 @@ def drawings(results_of, tiger, doors, casino):
         "final_values": (plotting.final_values, rl.compare({"lake": [results_of()]})),
         "performance_profile": (plotting.performance_profile, rl.compare({"lake": [scored]})),
         "value_map": (plotting.value_map, "FrozenLake-v1", lake),
+        "q_map": (plotting.q_map, "FrozenLake-v1", lake),
         "state_values": (plotting.state_values, lake),
         "convergence": (plotting.convergence, lake),
         "gap": (plotting.gap, plan),

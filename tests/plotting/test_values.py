@@ -7,7 +7,7 @@ from matplotlib.quiver import Quiver
 
 import rlsuite as rl
 from rlsuite.errors import EnvironmentNotFound, NotLearned, ParameterError, UnsuitableEnvironment
-from rlsuite.plotting import value_map, value_maps
+from rlsuite.plotting import q_map, value_map, value_maps
 from rlsuite.rendering import GridLayout
 from rlsuite.rendering.colours import PAPER, UNKNOWN, VIRIDIS, WALL
 from rlsuite.rendering.painting import MARK_COLOURS
@@ -336,3 +336,29 @@ def test_goal_pit_and_what_was_not_learned_look_different_at_half_size_and_in_gr
         assert np.ptp(looks[one]) > 20.0  # its symbol or its hatch is seen
         for other in range(one):
             assert np.abs(looks[one] - looks[other]).mean() > 10.0
+
+
+def test_q_map_shows_the_value_of_every_action_and_the_best_in_bold():
+    plan = rl.solve(rl.MDP.from_env("FrozenLake-v1", gamma=0.9))
+    axes = q_map("FrozenLake-v1", plan)
+    written = [text for text in axes.texts if text.get_text().startswith("0.")]
+    acting = plan.policy >= 0
+    holes = [5, 7, 11, 12, 15]
+    assert len(written) == 4 * (16 - len(holes))
+    assert acting.any()
+    by_place = {tuple(text.get_position()): text for text in written}
+    # left is action 0: the first square's left triangle, and the others of the same square
+    left, down, right, up = (by_place[place] for place in [(-0.32, 0.0), (0.0, 0.32), (0.32, 0.0), (0.0, -0.32)])
+    assert [text.get_text() for text in (left, down, right, up)] == [f"{value:.2f}" for value in plan.q[0]]
+    assert [text.get_fontweight() for text in (left, down, right, up)] == ["bold", "normal", "normal", "normal"]
+    (triangles,) = (one for one in axes.collections if len(one.get_paths()) == len(written))
+    assert np.abs(triangles.get_paths()[0].vertices).max() == 0.5
+    for wrong, words in [
+        (plan.value, r"q_map draws action values \(S, A\), and these have shape \(16,\): value_map"),
+        (plan.q[:, :3], r"policy has shape \(16, 3\)"),
+        (plan.q[:15], r"value has shape \(15,\)"),
+    ]:
+        with pytest.raises(ParameterError, match=words):
+            q_map("FrozenLake-v1", wrong)
+    diagonal = GridLayout.row_major(1, 2, actions=["left", "right"])
+    assert q_map(diagonal, [[1.0, 2.0], [3.0, -np.inf]]).get_title() == ""

@@ -54,8 +54,6 @@ def test_the_fewest_vectors_keep_the_gap():
     assert few.successors is not None
     assert few.successors.min() >= 0
 
-
-def test_what_has_no_vectors_to_leave_out_says_so():
     model = machine(gamma=0.8)
     mdp = MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.8)
     for asked, words in [
