@@ -245,7 +245,7 @@ class FoundForMDP:
     @property
     def gamma(self) -> float | None:
         """The discount; None for average reward."""
-        return self.mdp.gamma if _gain(self.solution) is None else None
+        return self.solution.lookahead.mdp.gamma if _gain(self.solution) is None else None
 
     @property
     def good_enough(self) -> bool:
@@ -305,7 +305,7 @@ class FoundForPOMDP:
 
     def __init__(self, pomdp: POMDP, solution: BeliefPlan) -> None:
         self.pomdp, self.solution = pomdp, solution
-        self.gamma: float | None = pomdp.gamma
+        self.gamma: float = getattr(solution, "pomdp", pomdp).gamma
 
     @property
     def where(self) -> str:

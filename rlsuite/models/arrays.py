@@ -38,7 +38,7 @@ def negated(name: str, values: Tables | SparseLike) -> Tables | SparseLike:
         If it is not one of numbers.
     """
     given: Any = values
-    if validation.is_matrix(values) or (isinstance(given, np.ndarray) and cast("AnyArray", given).dtype == object):
+    if validation.is_matrix(values) or getattr(given, "dtype", float) == np.dtype(object):
         return cast("Tables | SparseLike", -given)
     if is_sequence(values) and any(validation.is_matrix(one) for one in values):
         return [-cast("Any", one) for one in values]

@@ -286,7 +286,8 @@ def _draw_triangles(
         inks = [colours.hexadecimal(colours.ink_on((r, g, b))) for r, g, b in colour.tolist()]
         for text, place, ink, bold in zip(texts, (centres + 0.32 * ahead).tolist(), inks, best.tolist(), strict=True):
             weight = "bold" if bold else "normal"
-            axes.text(*place, text, ha="center", va="center", fontsize=size, color=ink, fontweight=weight)
+            x, y = place
+            axes.text(x, y, text, ha="center", va="center", fontsize=size, color=ink, fontweight=weight)
     write_title(axes, found.title, above=legend_above(axes, legend, handlelength=1.6))
     axes.set_xlim(-0.5, layout.n_columns - 0.5)
     axes.set_ylim(layout.n_rows - 0.5, -0.5)

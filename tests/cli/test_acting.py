@@ -18,6 +18,7 @@ def test_a_saved_solution_answers(rlsuite, rlsuite_json, tiger_file, tmp_path):
         assert rlsuite_json("act", f"t{suffix}", "--model", tiger_file)["action_label"] == "listen"
     rlsuite("solve", tiger_file, "--horizon", 2, "--save", "two.npz")
     assert rlsuite_json("act", "two.npz", "--steps-left", 1)["value"] == -1.0
+    assert rlsuite_json("solve", "rlsuite/GridGoal-v0", "--criterion", "total")["gamma"] == 1.0
     done = rlsuite("solve", "rlsuite/GridGoal-v0", "--save", "g.npz")
     assert done.err == "next: rlsuite act g.npz --state S0\n"
     assert rlsuite("act", "g.npz", "--state", "s3").out == "g.npz by policy_iteration, in state S3\n" + (
