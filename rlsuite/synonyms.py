@@ -132,8 +132,7 @@ FORMER_NAMES: Final[dict[str, str]] = {
 ELSEWHERE: Final[dict[str, str]] = {
     "DQN": "it is rlsuite.approximation.DQN and needs PyTorch (pip install 'rlsuite[torch]')",
     "evaluate_agent": "rlsuite.evaluate(agent, env) evaluates the greedy policy",
-    "sweep": "list the agents with their parameters in an experiment file (rlsuite run FILE.toml; docs/experiments.md)",
-    "tune": "list the agents with their parameters in an experiment file (rlsuite run FILE.toml; docs/experiments.md)",
+    "tune": "rlsuite.sweep(agent, env, {'learning_rate': [0.1, 0.5]}) trains an agent with each of these values",
     "envs": "rlsuite.find_env(id) makes an environment, and 'rlsuite envs' on the command line lists them",
     "make": "give an environment's id to learn, train or MDP.from_env; rlsuite.find_env(id) makes the environment",
     "plot": "figures are functions of rlsuite.plotting, such as rlsuite.plotting.episode_return(results)",

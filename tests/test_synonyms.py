@@ -225,7 +225,6 @@ def test_signatures_stay():
         (rl, "DQN", "module 'rlsuite' has no attribute 'DQN': it is rlsuite.approximation.DQN and needs PyTorch"),
         (rl, "make", "module 'rlsuite' has no attribute 'make': give an environment's id to learn, train or MDP.from_"),
         (rl, "plot", "module 'rlsuite' has no attribute 'plot': figures are functions of rlsuite.plotting, such as "),
-        (rl, "sweep", "module 'rlsuite' has no attribute 'sweep': list the agents with their parameters in an "),
         (rl, "envs", "module 'rlsuite' has no attribute 'envs': rlsuite.find_env(id) makes an environment, and "),
         (rl.experiments, "tabel", "module 'rlsuite.experiments' has no attribute 'tabel'; did you mean 'table'?"),
         (plotting, "learning_curve", "module 'rlsuite.plotting' has no attribute 'learning_curve'; did you mean 'eval"),

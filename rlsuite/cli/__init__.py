@@ -26,6 +26,7 @@ from rlsuite.cli import (
     fitting,
     listing,
     solving,
+    sweeping,
     training,
 )
 from rlsuite.cli.options import in_flags, two_agents, with_parameters_joined
@@ -38,6 +39,7 @@ COMMANDS = (
     training,
     evaluating,
     comparing,
+    sweeping,
     experiments,
     choosing,
     checking,
@@ -50,8 +52,7 @@ COMMANDS = (
 
 INSTEAD = {
     "list": "'rlsuite envs' lists the environments, 'rlsuite agents' the agents",
-    "sweep": "list the agents with their parameters in an experiment file: rlsuite run FILE.toml (docs/experiments.md)",
-    "tune": "list the agents with their parameters in an experiment file: rlsuite run FILE.toml (docs/experiments.md)",
+    "tune": "rlsuite sweep AGENT ENV --learning-rate 0.05,0.1,0.5 trains an agent with each of these values",
     "learn": "rlsuite train AGENT ENV",
     "plan": "rlsuite solve ENV",
     "test": "'rlsuite check ENV' checks an environment, rlsuite.testing.check_agent(agent) in Python an agent",

@@ -20,5 +20,7 @@ if TYPE_CHECKING:
     from rlsuite.experiments.rows import table as table
     from rlsuite.experiments.run import Stopped as Stopped
     from rlsuite.experiments.sequential import Verdict as Verdict
+    from rlsuite.experiments.sweeping import Sweep as Sweep
+    from rlsuite.experiments.sweeping import sweep as sweep
 else:
     __getattr__, __dir__, __all__ = _loaded_on_first_use(__name__)

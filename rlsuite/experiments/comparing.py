@@ -97,7 +97,7 @@ def compare(
             raise ParameterError("these are results already: leave out envs, steps and episodes")
         return Comparison({str(key): _results(key, runs) for key, runs in agents.items()})
     learners = _labelled("agents", cast("Any", agents), _label_agents)
-    places = _labelled("envs", cast("Any", envs), _label_envs)
+    places = _labelled("envs", cast("Any", envs), label_envs)
     whole_amount("most_seeds", most_seeds)
     if seeds == "enough" and len(learners) < 2:
         raise ParameterError('seeds="enough" tells agents apart: give at least two, or a number of seeds')
@@ -195,7 +195,7 @@ def _labelled(what: str, given: Any, label: Callable[[list[Any]], list[str]]) ->
     return found
 
 
-def _label_envs(envs: Sequence[str | Env]) -> list[str]:
+def label_envs(envs: Sequence[str | Env]) -> list[str]:
     """Ids as they are, and the titles of instances."""
     return [env if isinstance(env, str) else title_of(find_env(env)) for env in envs]
 

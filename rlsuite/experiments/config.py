@@ -1,6 +1,6 @@
 """What defines an experiment, as data: environments x agents x seeds, and how long they learn."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -70,6 +70,8 @@ class AgentEntry(SaysWhatToWrite):
         ``file.py:Class`` or ``module:Class`` of an agent that is not part of rlsuite.
     observe : str
         What the environment shows this agent of its state: short for the keyword ``observe`` in `environment`.
+    setting : mapping
+        Values of the parameters that a sweep varies, which `agent` has; empty without one.
     """
 
     agent: Agent
@@ -77,6 +79,7 @@ class AgentEntry(SaysWhatToWrite):
     environment: Table = field(default_factory=lambda: {})
     source: str = ""
     observe: str = ""
+    setting: Mapping[str, object] = field(default_factory=lambda: {})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "environment", _with_observe("environment", self.environment, self.observe))
@@ -136,7 +139,8 @@ class Settings(SaysWhatToWrite):
         agents: list[Plain] = []
         for entry in self.agents:
             described = describe(entry.agent)
-            extra = {"environment": dict(entry.environment)} if entry.environment else {}
+            own = {"environment": dict(entry.environment), "setting": dict(entry.setting)}
+            extra = {key: value for key, value in own.items() if value}
             agents.append({**described, "name": entry.source or described["name"], "label": entry.label, **extra})
         seeds = seed_list(self.seeds)
         common = {"name": self.name, **self.timing, "seeds": seeds, "loop": self.loop, "regret": self.regret}

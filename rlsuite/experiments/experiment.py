@@ -23,7 +23,7 @@
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Self
@@ -34,6 +34,7 @@ from rlsuite.core.keywords import rename_former, says_what_to_write, takes_forme
 from rlsuite.core.narrowing import is_list
 from rlsuite.errors import FileError, ParameterError, RlsuiteError
 from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Settings
+from rlsuite.experiments.grid import settings, text_of, with_setting
 from rlsuite.experiments.lookup import agent_from_table
 from rlsuite.experiments.run import run
 from rlsuite.experiments.runs import Cell, cells_of
@@ -136,7 +137,7 @@ class Experiment(Settings):
         folder = Path() if file is None else file.parent
         name = _text(table, "name", "")
         environments = [_environment(entry, where) for entry, where in _tables(table, "environments")]
-        agents = [_agent(entry, where, folder) for entry, where in _tables(table, "agents")]
+        agents = [one for entry, where in _tables(table, "agents") for one in _agents(entry, where, folder)]
         rest = {key: value for key, value in table.items() if key not in ("name", "environments", "agents")}
         return cls(name=name, environments=environments, agents=agents, file=file, **rest)
 
@@ -239,11 +240,32 @@ def _environment(table: Table, where: str) -> EnvironmentEntry:
     )
 
 
+def _agents(table: Table, where: str, folder: Path) -> list[AgentEntry]:
+    """The agent of a table, or one for each setting of its sweep, whose labels say which it is."""
+    if "sweep" not in table:
+        return [_agent(table, where, folder)]
+    one = _agent({key: value for key, value in table.items() if key != "sweep"}, where, folder)
+    try:
+        return [
+            replace(
+                one,
+                agent=with_setting(one.agent, setting),
+                label=f"{one.label} ({text_of(setting)})",
+                setting=setting,
+                observe="",  # it is among the keywords of the environment by now
+            )
+            for setting in settings(_inner_table(table, "sweep", f"{where}."))
+        ]
+    except ParameterError as error:
+        raise ParameterError(f"{where}.{error}") from error
+
+
 def _agent(table: Table, where: str, folder: Path) -> AgentEntry:
     label = _text(table, "label", f"{where}.", "")
     environment = _inner_table(table, "environment", f"{where}.")
     observe = _text(table, "observe", f"{where}.", "")
-    parameters = {key: value for key, value in table.items() if key not in ("label", "environment", "observe")}
+    own = ("label", "environment", "observe", "setting")
+    parameters = {key: value for key, value in table.items() if key not in own}
     agent = agent_from_table(parameters, where, folder)
     source = table["name"] if ":" in table["name"] or table["name"].endswith(".py") else ""
-    return AgentEntry(agent, label, environment, source, observe)
+    return AgentEntry(agent, label, environment, source, observe, _inner_table(table, "setting", f"{where}."))

@@ -132,7 +132,7 @@ def load_results(folder: str | os.PathLike[str]) -> dict[str, list[Results]]:
     config = read_run(top)["config"]
     found: dict[str, list[Results]] = {}
     failures: list[Failure] = []
-    gammas = {entry["label"]: entry.get("gamma") for entry in config["agents"]}
+    described = {entry["label"]: entry for entry in config["agents"]}
     for environment in labels(config, "environments"):
         for agent in labels(config, "agents"):
             parent = top / slug(environment) / slug(agent)
@@ -141,9 +141,9 @@ def load_results(folder: str | os.PathLike[str]) -> dict[str, list[Results]]:
             failed = [failure for path in paths if (failure := read_failure(path)) is not None]
             failures += failed
             if records:
-                found.setdefault(environment, []).append(
-                    Results(agent, environment, records, tuple(failed), gammas[agent])
-                )
+                gamma, setting = (described[agent].get(key) for key in ("gamma", "setting"))
+                results = Results(agent, environment, records, tuple(failed), gamma, setting or {})
+                found.setdefault(environment, []).append(results)
     if not found and failures:
         raise FileError(
             f"{folder} holds no finished cell: {failure_table(failures)}\nFix this, and run the experiment again with "

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.errors import ParameterError
 from rlsuite.training.results import UNKNOWN, Bounds, Results, mean_bounds
 from rlsuite.training.statistics import interval_method, mean_interval
 
@@ -66,9 +67,15 @@ class Row(NamedTuple):
     """Upper end."""
 
 
-def rows_of(results: Mapping[str, Sequence[Results]]) -> list[Row]:
-    """One row per environment and agent: its final performance, with an interval over the seeds."""
-    return [row for environment, runs in results.items() for row in _paired(environment, list(runs))]
+def rows_of(results: Mapping[str, Sequence[Results]], measure: str | None = None) -> list[Row]:
+    """One row per environment and agent: its final performance, with an interval over the seeds.
+
+    Raises
+    ------
+    ParameterError
+        If there is a measure that results lack.
+    """
+    return [row for environment, runs in results.items() for row in _paired(environment, list(runs), measure)]
 
 
 def measures_of(runs: Sequence[Results]) -> list[str]:
@@ -146,11 +153,14 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(blocks)
 
 
-def _paired(environment: str, runs: list[Results]) -> list[Row]:
+def _paired(environment: str, runs: list[Results], asked: str | None) -> list[Row]:
     """The rows of one environment, each compared with the best of those with the same seeds."""
     if not runs:
         return []
-    measures = measures_of(runs)
+    measures = measures_of(runs) if asked is None else [asked] * len(runs)
+    for run in runs:
+        if asked is not None and asked not in _measures_of(run):
+            raise ParameterError(f"{run.agent} in {environment} has no {asked}, but {', '.join(_measures_of(run))}")
     rows = [_row(environment, run, measure) for run, measure in zip(runs, measures, strict=True)]
     kinds = [(measure, *(record.seed for record in run.records)) for run, measure in zip(runs, measures, strict=True)]
     for kind in dict.fromkeys(kinds):

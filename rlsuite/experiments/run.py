@@ -229,7 +229,7 @@ def run(
             failed = tuple(failures[cell.path] for cell in own if cell.path in failures)
             if kept:
                 found.setdefault(environment.label, []).append(
-                    Results(agent.label, environment.label, kept, failed, agent.agent.gamma)
+                    Results(agent.label, environment.label, kept, failed, agent.agent.gamma, agent.setting)
                 )
     return found
 

@@ -8,7 +8,6 @@ import csv
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self, cast
@@ -19,8 +18,9 @@ from numpy.typing import NDArray
 from rlsuite.core.checks import is_array, is_tuple
 from rlsuite.core.declared import Array, check_array
 from rlsuite.core.files import replacing
+from rlsuite.core.frames import DataFrame, frame_of
 from rlsuite.core.npz import Below, Npz, reading_npz
-from rlsuite.errors import FileError, MissingPackage, ParameterError
+from rlsuite.errors import FileError, ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays
@@ -146,7 +146,7 @@ class Kept:
                 **cast("dict[str, Any]", arrays | {f"{MODEL}{name}": array for name, array in of_model.items()}),
             )
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> DataFrame:
         """Return the solution as a pandas DataFrame, a row for each state, belief or vector, with their names.
 
         Raises
@@ -156,12 +156,7 @@ class Kept:
         ParameterError
             If the solution has no such rows.
         """
-        columns = self.columns()
-        try:
-            pandas: Any = import_module("pandas")
-        except ImportError as error:
-            raise MissingPackage("to_frame() needs pandas: pip install pandas; to_csv() does not") from error
-        return pandas.DataFrame(columns)
+        return frame_of(self.columns())
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Write the solution as a table, a row for each state, belief or vector, with their names.

@@ -26,6 +26,7 @@ from rlsuite.plotting.figure_list import solution_figures as solution_figures
 from rlsuite.plotting.graphs import policy_graph as policy_graph
 from rlsuite.plotting.intervals import mean_curves as mean_curves
 from rlsuite.plotting.intervals import style_axes as style_axes
+from rlsuite.plotting.parameter_studies import parameter_study as parameter_study
 from rlsuite.plotting.plane import policy_map as policy_map
 from rlsuite.plotting.plane import value_surface as value_surface
 from rlsuite.plotting.states import state_values as state_values

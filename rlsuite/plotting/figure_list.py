@@ -83,8 +83,8 @@ def figures() -> dict[str, Draw]:
 
     Examples
     --------
-    >>> sorted(figures())
-    ['cumulative_reward', 'episode_return', 'evaluation', 'evaluation_return', 'regret', 'value_error']
+    >>> sorted(figures())[:3]
+    ['cumulative_reward', 'episode_return', 'evaluation']
     """
     return dict(sorted((name, function) for name, function in _functions() if getattr(function, _RESULTS, False)))
 

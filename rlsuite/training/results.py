@@ -1,7 +1,7 @@
 """Results of learning runs."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
@@ -144,6 +144,8 @@ class Results:
     failures: tuple[Failure, ...] = ()
     gamma: float | None = None
     """The agent's discount factor; None if it is not known."""
+    setting: Mapping[str, object] = field(default_factory=lambda: {})
+    """Values of the parameters that a sweep varied; empty without one."""
 
     def __repr__(self) -> str:
         first = repr(self.records[0]).removeprefix("Record(").removesuffix(")") if self.records else "none"

@@ -62,6 +62,7 @@ EXEMPT = {
     "rlsuite.registry.load() ->": "which class of agents a file holds is known once it is read",
     "rlsuite.experiments.comparison.Comparison.to_frame() ->": "pandas, whose class it is, is optional",
     "rlsuite.planning.kept.Kept.to_frame() ->": "pandas is optional, and ships no types",
+    "rlsuite.experiments.sweeping.Sweep.to_frame() ->": "the same",
     "rlsuite.inference.emissions.base.Emission.resolve_prior() ->": "only methods of the same class take it",
 }
 """Answers of public functions that have no type, and why."""

@@ -5,6 +5,7 @@ import inspect
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -45,6 +46,7 @@ def drawings(results_of, tiger, doors, casino):
     episodes = simulate_beliefs(tiger(), lambda belief: 0, steps=5, seed=1, keep_beliefs=True)
     drawn = {name: (draw, results_of()) for name, draw in plotting.figures().items()}
     scored = results_of(value_bounds=UNIT, value_error=np.zeros(0))
+    drawn["parameter_study"] = (plotting.parameter_study, [replace(scored, setting={"learning_rate": 0.1})])
     drawn |= {
         "mean_curves": (plotting.mean_curves, {"a": [[1.0, 2.0], [2.0, 4.0]]}),
         "final_values": (plotting.final_values, rl.compare({"lake": [results_of()]})),

@@ -1,0 +1,160 @@
+"""``rlsuite sweep AGENT ENV``: the same agent with many values of its parameters."""
+
+import argparse
+import math
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from rlsuite.cli.options import (
+    AGENT_FLAGS,
+    CLASS_FLAGS,
+    EXPLORATION_FLAGS,
+    Commands,
+    add_agent_flags,
+    add_env_flags,
+    add_json_flag,
+    add_time_limit_flag,
+    add_workers_flag,
+    agent_of,
+    env_keywords_of,
+    import_packages,
+    literal,
+    whole_number,
+    workers_of,
+)
+from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, print_json, print_note
+from rlsuite.errors import ParameterError
+
+DEFAULT_STEPS, DEFAULT_SEEDS = 10_000, 10
+NUMBER = r"[-+]?\d[\d_]*\.?\d*(?:[eE][-+]?\d+)?"
+LIST, RANGE = re.compile(rf"{NUMBER}(?:,{NUMBER})+"), re.compile(rf"{NUMBER}:{NUMBER}:{NUMBER}")
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "sweep",
+        help="train an agent with many values of its parameters",
+        description="Train an agent with many values of its parameters, all with the same seeds, and tell which are "
+        "best: rlsuite sweep q-learning CliffWalking-v1 --learning-rate 0.05,0.1,0.5 --epsilon 0.1:0.5:0.1. A list, or "
+        "FIRST:LAST:STEP, at any flag of the agent is swept; one value is that of all. sweep = { ... } in a TOML file "
+        "does the same on disk.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("agent_name", metavar="AGENT", help="q-learning, sarsa, ..., file.py:Class, or module:Class")
+    add_env_flags(parser)
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--steps", type=whole_number, metavar="N", help=f"length of a run (default {DEFAULT_STEPS})")
+    length.add_argument("--episodes", type=whole_number, metavar="N", help="length of a run in episodes")
+    parser.add_argument("--seeds", type=whole_number, metavar="N", default=DEFAULT_SEEDS, help="number of seeds (10)")
+    parser.add_argument("--lambda", dest="lambda_", metavar="VALUE", help="trace decay")
+    parser.add_argument(
+        "--measure",
+        default="auto",
+        metavar="NAME",
+        help="value of the last greedy policy, its return, episode (the last returns), or reward (of the whole run)",
+    )
+    add_time_limit_flag(parser)
+    add_workers_flag(parser, "processes, which are started for much work and used while they make it faster")
+    parser.add_argument("--loop", default="auto", metavar="LOOP", help="auto, compiled or stepwise (default auto)")
+    parser.add_argument(
+        "--tabulate", action="store_true", default=None, help="build a table by probing the environment, or fail"
+    )
+    add_agent_flags(parser)
+    output = parser.add_argument_group("output")
+    output.add_argument("--save", metavar="FILE.csv", help="write a line for each setting")
+    output.add_argument("--plot", metavar="FILE.png", help="draw the parameter study (.png, .svg, .pdf)")
+    add_json_flag(output)
+    parser.set_defaults(run=run)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Sweep."""
+    from rlsuite.environments.finding import find_env
+    from rlsuite.experiments import sweep
+
+    if chosen.steps is chosen.episodes is None:
+        chosen.steps = DEFAULT_STEPS
+    import_packages()
+    for flag, suffixes in (("save", (".csv",)), ("plot", FIGURE_SUFFIXES)):
+        if getattr(chosen, flag):
+            check_writable(Path(getattr(chosen, flag)), f"--{flag}", suffixes)
+    grid = _grid(chosen)
+    agent = agent_of(chosen)
+    found = sweep(
+        agent,
+        find_env(chosen.environment, **env_keywords_of(chosen)),
+        {_path(agent, name): values for name, values in grid.items()},
+        steps=chosen.steps,
+        episodes=chosen.episodes,
+        seeds=chosen.seeds,
+        workers=workers_of(chosen),
+        loop=chosen.loop,
+        tabulate=chosen.tabulate,
+        measure=chosen.measure,
+        progress=sys.stderr.isatty(),
+    )
+    if chosen.save:
+        found.to_csv(chosen.save)
+    if chosen.plot:
+        from rlsuite.plotting import parameter_study
+        from rlsuite.plotting.figure import write
+
+        write(chosen.plot, parameter_study, found)
+    if chosen.json:
+        rows = [{**run.setting, **row._asdict()} for run, row in zip(found.results, found.rows, strict=True)]
+        print_json({"parameters": found.parameters, "rows": rows, "best": found.best.setting})
+        return 0
+    print(found)
+    print_note("The best was chosen by these seeds: run it with others to know what it is worth.")
+    return 0
+
+
+def _grid(chosen: argparse.Namespace) -> dict[str, list[Any]]:
+    """The swept parameters; their flags are given their first value."""
+    grid: dict[str, list[Any]] = {}
+    for flag in AGENT_FLAGS:
+        text = getattr(chosen, flag)
+        if flag not in (*CLASS_FLAGS, "fit_on", "agent") and text is not None and (values := _values(text)):
+            grid[flag] = values
+            setattr(chosen, flag, str(values[0]))
+    pairs = list(chosen.agent) if chosen.lambda_ is None else [*chosen.agent, f"lambda_={chosen.lambda_}"]
+    kept: list[str] = []
+    for pair in pairs:
+        key, _, text = pair.partition("=")
+        if values := _values(text):
+            grid[key] = values
+            text = str(values[0])
+        kept.append(f"{key}={text}")
+    chosen.agent = kept
+    if not grid:
+        raise ParameterError(
+            "nothing is swept: give a flag of the agent several values, such as --learning-rate 0.05,0.1,0.5 or "
+            "--learning-rate 0.1:0.5:0.1"
+        )
+    return grid
+
+
+def _values(text: str) -> list[Any]:
+    """The numbers of a list or of a range, both ends included; empty if the text is neither.
+
+    >>> _values("0.1,0.5"), _values("0:1:0.25"), _values("0.1")
+    ([0.1, 0.5], [0.0, 0.25, 0.5, 0.75, 1.0], [])
+    """
+    if LIST.fullmatch(text):
+        return [literal(part) for part in text.split(",")]
+    if not RANGE.fullmatch(text):
+        return []
+    first, last, step = (float(part) for part in text.split(":"))
+    n = (last - first) / step if step else -1.0
+    if n < 0.0 or n > 10_000:
+        raise ParameterError(f"{text!r} is not a range FIRST:LAST:STEP with a step from the first to the last")
+    values = [float(f"{first + index * step:.12g}") for index in range(math.floor(n + 1e-9) + 1)]
+    return [int(value) for value in values] if "." not in text and "e" not in text.lower() else values
+
+
+def _path(agent: Any, name: str) -> str:
+    """The name of a parameter as the grid has it: those of the exploration belong to it, if the agent has none."""
+    return f"exploration.{name}" if name in EXPLORATION_FLAGS and not hasattr(agent, name) else name

@@ -1,0 +1,194 @@
+"""The same agent with many settings of its parameters: which values are good, and how sure that is."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Literal
+
+from rlsuite.core.aliases import Env
+from rlsuite.core.checks import one_of
+from rlsuite.core.frames import DataFrame, frame_of
+from rlsuite.core.keywords import says_what_to_write
+from rlsuite.environments.finding import find_env
+from rlsuite.errors import ParameterError
+from rlsuite.experiments.comparing import label_envs, last_evaluation
+from rlsuite.experiments.grid import Grid, settings, text_of, with_setting
+from rlsuite.experiments.rows import PER_EPISODE, PER_STEP, UNDISCOUNTED, VALUE, Row, brackets, rows_of, sign_of
+from rlsuite.training.budget import LoopChoice
+from rlsuite.training.results import Results
+from rlsuite.training.train import own_options, train
+
+if TYPE_CHECKING:
+    from rlsuite.agents import Agent
+
+MEASURES = {"value": VALUE, "return": UNDISCOUNTED, "episode": PER_EPISODE, "reward": PER_STEP}
+"""Short name of a measure -> what it is."""
+
+MeasureName = Literal["auto", "value", "return", "episode", "reward"]
+
+MOST_SHOWN = 6
+"""Settings that a sweep shows, the best first."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sweep:
+    """Results of one agent with many settings in one environment, as `rlsuite.sweep` returns them.
+
+    Attributes
+    ----------
+    results : list of Results
+        One for each setting, in the order of the grid; ``setting`` of each holds the values of its parameters.
+    measure : {"auto", "value", "return", "episode", "reward"}
+        What settings are compared by: the value of the last greedy policy, its undiscounted return, the return per
+        episode in the last tenth of the episodes, or the reward per step of the whole run; "auto" is the first of them
+        that all results have.
+    """
+
+    results: Sequence[Results]
+    measure: MeasureName = "auto"
+
+    def __post_init__(self) -> None:
+        one_of("measure", self.measure, ("auto", *MEASURES))
+        if not self.results:
+            raise ParameterError("a sweep needs the results of at least one setting")
+
+    @property
+    def parameters(self) -> list[str]:
+        """Names of the parameters that were varied."""
+        return list(dict.fromkeys(name for run in self.results for name in run.setting))
+
+    @property
+    def environment(self) -> str:
+        """Label of the environment."""
+        return self.results[0].environment
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """One for each setting, in the order of the grid."""
+        return rows_of({self.environment: self.results}, MEASURES.get(self.measure))
+
+    @property
+    def best(self) -> Results:
+        """The results of the setting with the best mean, the first of equal ones.
+
+        It was chosen by these seeds, so its mean promises too much: learn with other seeds to know what it is worth.
+        """
+        return self.results[self._order()[0]]
+
+    def _order(self) -> list[int]:
+        sign = sign_of(self.rows[0].measure)
+        return sorted(range(len(self.rows)), key=lambda index: -sign * self.rows[index].mean)
+
+    def __repr__(self) -> str:
+        rows, runs = self.rows, self.results
+        head = f"Sweep({len(rows)} settings of {', '.join(self.parameters)} in {self.environment}; {rows[0].measure})"
+        best = [(text_of(runs[index].setting), rows[index]) for index in self._order()[:MOST_SHOWN]]
+        lines = [f"  {setting}: {row.mean:.4g} {brackets(row.low, row.high)}".rstrip() for setting, row in best]
+        more = [f"  ... and {len(rows) - MOST_SHOWN} more: to_frame(), to_csv(path)"] if len(rows) > MOST_SHOWN else []
+        return "\n".join([head, *lines, *more])
+
+    def _table(self) -> dict[str, list[object]]:
+        """Columns: parameters, then the fields of `Row`."""
+        columns: dict[str, list[object]] = {
+            name: [run.setting.get(name) for run in self.results] for name in self.parameters
+        }
+        return columns | {name: [getattr(row, name) for row in self.rows] for name in Row._fields}
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write a line for each setting: its parameters, and the fields of its `Row`."""
+        columns = self._table()
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(columns)
+            writer.writerows(zip(*columns.values(), strict=True))
+
+    def to_frame(self) -> DataFrame:
+        """The same as a pandas DataFrame.
+
+        Raises
+        ------
+        MissingPackage
+            If pandas is not installed.
+        """
+        return frame_of(self._table())
+
+
+@says_what_to_write
+def sweep(
+    agent: "Agent",
+    env: str | Env,
+    grid: Grid,
+    *,
+    steps: int | None = None,
+    episodes: int | None = None,
+    seeds: int | Sequence[int] = 10,
+    workers: int = 1,
+    loop: LoopChoice = "auto",
+    tabulate: bool | None = None,
+    evaluate_every: int | None = None,
+    record_every: int | None = None,
+    measure: MeasureName = "auto",
+    progress: bool = False,
+) -> Sweep:
+    """Train an agent with every setting of a grid, all with the same seeds.
+
+    An experiment file sweeps as well, on disk and resumable: ``sweep = { learning_rate = [0.1, 0.5] }`` of an agent.
+
+    Parameters
+    ----------
+    agent : Agent
+        Its other parameters are used.
+    env : str or gymnasium.Env
+        As for `rlsuite.train`.
+    grid : mapping
+        Name of a parameter -> its values: a list, ``{"log": [0.01, 1], "n": 5}`` for 5 values from 0.01 to 1 with equal
+        ratios, or ``{"linear": [0, 1], "n": 5}``. Parameters of parts have dots: ``"exploration.epsilon"``.
+    steps, episodes, seeds, workers, loop, tabulate, record_every, progress
+        As for `rlsuite.train`.
+    evaluate_every : int, optional
+        As for `rlsuite.train`; by default once, at the end, if the greedy policy can be evaluated.
+    measure : {"auto", "value", "return", "episode", "reward"}
+        What settings are compared by, see `Sweep`.
+
+    Returns
+    -------
+    Sweep
+        `rlsuite.plotting.parameter_study` draws it.
+
+    Raises
+    ------
+    ParameterError
+        If the agent has no such parameter, or a value is outside its range.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> grid = {"learning_rate": [0.1, 0.5], "exploration.epsilon": [0.1, 0.3]}
+    >>> found = rl.sweep(rl.QLearning(gamma=0.9), "FrozenLake-v1", grid, steps=2_000, seeds=5)
+    >>> len(found.results), found.parameters
+    (4, ['learning_rate', 'exploration.epsilon'])
+    """
+    own_options(agent, loop, tabulate, None)  # says what is not an agent
+    agents = [(setting, with_setting(agent, setting)) for setting in settings(grid)]
+    (where,) = label_envs([env])
+    made = find_env(env)
+    runs: list[Results] = []
+    for setting, one in agents:
+        found = train(
+            one,
+            env,
+            steps=steps,
+            episodes=episodes,
+            seeds=seeds,
+            workers=workers,
+            loop=loop,
+            tabulate=tabulate,
+            evaluate_every=evaluate_every or last_evaluation(one, made, steps or episodes),
+            record_every=record_every,
+            progress=progress,
+            label=f"{type(agent).__name__}({text_of(setting)})",
+        )
+        runs.append(replace(found, environment=where, setting=setting))
+    return Sweep(runs, measure)

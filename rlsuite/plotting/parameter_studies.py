@@ -1,0 +1,133 @@
+"""How good an agent is with which values of its parameters."""
+
+# pyright: reportUnknownMemberType=false
+# (matplotlib leaves the keywords of its drawing functions untyped.)
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Literal, Unpack, cast
+
+import numpy as np
+
+from rlsuite.errors import ParameterError, unknown
+from rlsuite.plotting.figure import CURVE_SIZE, AxesKeywords, dress_curves, finish, open_axes, takes_look
+from rlsuite.plotting.figure_list import figure_of_results
+from rlsuite.plotting.style import OPTIMUM, Palette
+from rlsuite.training.results import Results
+from rlsuite.training.statistics import interval_method
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from rlsuite.experiments.rows import Row
+    from rlsuite.experiments.sweeping import Sweep
+
+MOST_TICKS: Final = 9
+"""Up to so many values are written at the axis; of more, matplotlib chooses."""
+
+
+@figure_of_results
+@takes_look
+def parameter_study(
+    results: "Sweep | Sequence[Results] | Sequence[Sweep]",
+    *,
+    parameter: str | None = None,
+    measure: Literal["auto", "value", "return", "episode", "reward"] = "auto",
+    palette: Palette | None = None,
+    **look: Unpack[AxesKeywords],
+) -> "Axes":
+    """Performance against the value of a parameter, a line for each agent and each setting of the other parameters.
+
+    Parameters
+    ----------
+    results : Sweep, sequence of Sweep, or sequence of Results
+        What `rlsuite.sweep` returned, of one environment; or the results of an experiment with ``sweep`` in its file.
+    parameter : str, optional
+        What the x axis shows; by default the parameter with the most values.
+    measure : {"auto", "value", "return", "episode", "reward"}
+        What the y axis shows, as for `rlsuite.sweep`; that of a sweep by default.
+    palette
+        Looks of all lines; None: a palette of these lines alone.
+    **look
+        Axes, title and limits: the keywords of `AxesKeywords`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ParameterError
+        If there is no sweep among the results, no such parameter, or a value of it is not a number.
+    """
+    from rlsuite.experiments.rows import rows_of
+    from rlsuite.experiments.sweeping import MEASURES, Sweep
+
+    given = [results] if isinstance(results, Sweep) else list(results)
+    runs = [run for one in given for run in (one.results if isinstance(one, Sweep) else [one])]
+    swept = [run for run in runs if run.setting]
+    if not swept:
+        raise ParameterError("parameter_study draws a sweep: of rl.sweep(...), or of sweep = { ... } in a TOML file")
+    if measure == "auto" and isinstance(given[0], Sweep):
+        measure = given[0].measure
+    values: dict[str, set[object]] = {}
+    for run in swept:
+        for name, value in run.setting.items():
+            values.setdefault(name, set()).add(value)
+    along = parameter or max(values, key=lambda name: len(values[name]))
+    if along not in values:
+        raise ParameterError(unknown("parameter of this sweep", along, values))
+    rows = rows_of({run.environment: swept for run in swept}, MEASURES.get(measure))
+    lines: dict[str, list[tuple[float, Row]]] = {}
+    for run, row in zip(swept, rows, strict=True):
+        if along in run.setting:
+            lines.setdefault(_line_of(run, along), []).append((_number(along, run.setting[along]), row))
+    looks = palette if palette and given is results else Palette(lines)
+    axes = open_axes(look, CURVE_SIZE)
+    for label, points in lines.items():
+        points.sort(key=lambda point: point[0])
+        x = [value for value, _ in points]
+        colour, style = looks[label]
+        if all(row.low is not None for _, row in points):
+            low, high = ([cast("float", getattr(row, end)) for _, row in points] for end in ("low", "high"))
+            axes.fill_between(x, low, high, color=colour, alpha=0.20, linewidth=0)
+        axes.plot(
+            x, [row.mean for _, row in points], label=label, color=colour, linestyle=style, marker="o", markersize=3.5
+        )
+    known = {row.optimum for row in rows if row.optimum is not None}
+    if len(known) == 1:
+        axes.axhline(known.pop(), color=OPTIMUM.colour, linestyle=OPTIMUM.line, linewidth=1.2, label="optimum")
+    ticks = sorted({value for points in lines.values() for value, _ in points})
+    if look.get("xscale") is None and _is_logarithmic(ticks):
+        axes.set_xscale("log")
+    if len(ticks) <= MOST_TICKS and look.get("xscale") is None:
+        axes.set_xticks(ticks, [f"{value:.3g}" for value in ticks])
+        axes.set_xticks([], minor=True)
+    dress_curves(axes, swept[0].environment, along, rows[0].measure)
+    seeds = sorted({row.seeds for row in rows})
+    interval = f", 95 % interval: {interval_method(seeds[0])}" if seeds[0] > 1 else ""
+    return finish(axes, look, [f"Mean over {' or '.join(map(str, seeds))} seeds{interval}."])
+
+
+def _line_of(run: Results, along: str) -> str:
+    """The agent, and its values of the other parameters."""
+    others = ", ".join(f"{name} {_short(value)}" for name, value in run.setting.items() if name != along)
+    name = run.agent.partition("(")[0].strip()
+    return f"{name}, {others}" if others else name
+
+
+def _short(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ParameterError(f"{name} has the value {value!r}, which is not a number: name another parameter=")
+    return float(value)
+
+
+def _is_logarithmic(ordered: Sequence[float]) -> bool:
+    """Whether values spread over at least a decade, and lie more evenly by their ratios than by their differences."""
+    if len(ordered) < 3 or ordered[0] <= 0.0 or ordered[-1] < 10.0 * ordered[0]:
+        return False
+    differences, ratios = np.diff(ordered), np.diff(np.log(ordered))
+    return float(ratios.max() / ratios.min()) < float(differences.max() / differences.min())
