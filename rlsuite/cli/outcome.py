@@ -86,7 +86,7 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
         print(f"  {loops}, {steps / max(learning, 1e-9):,.0f} steps per second, because {reason}")
     if fit := _fit(agent):
         print(f"  {fit}")
-    if len(records) == 1 and (outside := getattr(agent, "outside_", 0)):
+    if outside := sum(record.outside for record in records):
         print(f"  {outside:,} observations of evaluations lay outside of the range of those that it has learned from")
     what, follows = row.measure, records[0].follows or hasattr(agent, "policy_to_follow")
     if what in (VALUE, FOLLOWED):

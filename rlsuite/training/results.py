@@ -86,6 +86,9 @@ class Record:
         The same of the undiscounted return of an episode with the environment's time limit.
     optimum_unknown : str
         Why there is no regret, or no optimal value, as a phrase; empty where both are known.
+    outside : int
+        How many observations of evaluations lay outside of the range of those that a batch method has learned from.
+        Files of results do not keep it.
     seconds : float
         Wall-clock time of learning alone: without compiling, evaluating and solving. Files of results do not keep it:
         there, the same seed gives the same bytes.
@@ -113,6 +116,7 @@ class Record:
     return_bounds: Bounds = UNKNOWN
     optimum_unknown: str = ""
     loop_reason: str = ""
+    outside: int = 0
     seconds: float = 0.0
     compiling_seconds: float = 0.0
 

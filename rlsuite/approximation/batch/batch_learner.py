@@ -210,7 +210,8 @@ class BatchLearner(Learner):
             run = Experience(find_env(env), self.gamma, self.seed_, optima or (Optima() if regret else None))
         self._experience, self._asked_for = run, env
         self._collect(run, budget, before, progress)
-        self.record_ = dataclasses.replace(run.record(), follows=self.evaluated() is None)
+        follows = self.evaluated() is None
+        self.record_ = dataclasses.replace(run.record(), follows=follows, outside=self.outside_)
         self._episodes.append(episodes_of(self.record_))
         return self
 

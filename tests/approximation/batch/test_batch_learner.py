@@ -5,6 +5,7 @@ import functools
 import pickle
 from dataclasses import replace
 
+import gymnasium
 import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesRegressor
@@ -185,6 +186,28 @@ def test_mistakes_are_answered(tmp_path):
             LSPI(RadialBasis(), gamma=0.9).learn(source, **length, seed=1)
     with pytest.raises(ParameterError, match=r"write features=Chain\(\[\.\.\.\]\) for maps one after the other"):
         LSPI([RadialBasis()])
+
+
+def test_observations_outside_are_counted_with_many_seeds():
+    """Random actions stay near the start; the greedy policy walks away from it, and out of what was seen."""
+
+    class Line(gymnasium.Env):
+        observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (1,), np.float64)
+        action_space = gymnasium.spaces.Discrete(2)
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            self.x = self.t = 0
+            return np.array([0.0]), {}
+
+        def step(self, action):
+            self.x, self.t = self.x + 2 * action - 1, self.t + 1
+            return np.array([float(self.x)]), float(action), False, self.t >= 40, {}
+
+    agent, run = FittedQ(gamma=0.9, iterations=3), {"steps": 200, "evaluate_every": 200}
+    counts = [record.outside for record in rl.train(agent, Line(), **run, seeds=2, workers=1).records]
+    assert min(counts) > 100
+    assert counts == [replace(agent).learn(Line(), **run, seed=seed).outside_ for seed in range(2)]
 
 
 def test_a_damaged_file_is_refused(tmp_path):
