@@ -36,6 +36,9 @@ NO_TABLE = "no transition table"
 """As `train` and `solve` say it."""
 
 
+WITH_TABULATE = "with --tabulate"
+
+
 class Finding(NamedTuple):
     """The outcome of one check."""
 
@@ -75,7 +78,8 @@ def run(chosen: argparse.Namespace) -> int:
     else:
         print(chosen.environment)
         print(columns(findings))
-        print("some checks failed: see FAIL above" if failed else f"next: {_next(make, chosen)}")
+        tabulate = ["--tabulate"] if any(finding.sentence == WITH_TABULATE for finding in findings) else []
+        print("some checks failed: see FAIL above" if failed else f"next: {_next(make, chosen, tabulate)}")
     return int(failed)
 
 
@@ -105,10 +109,10 @@ def _findings(make: Callable[..., Any]) -> Iterator[Finding]:
         yield from found
 
 
-def _next(make: Callable[..., Any], chosen: argparse.Namespace) -> str:
+def _next(make: Callable[..., Any], chosen: argparse.Namespace, flags: list[str]) -> str:
     """The command that learns in it, with the keywords that were typed."""
     if _has_ids(make()):
-        return command("train", "q-learning", chosen.environment, env=chosen.env)
+        return command("train", "q-learning", chosen.environment, env=chosen.env, flags=flags)
     features = ["--features", "tile-coding"]
     return command("train", "sarsa", chosen.environment, env=chosen.env, flags=features)
 
@@ -254,7 +258,7 @@ def _probed(make: Callable[..., Any]) -> Iterator[Finding]:
         yield Finding("no", "compiled loop", "no compiled dynamics (env.unwrapped.dynamics): agents learn stepwise")
     else:
         yield Finding("ok", "table", f"{NO_TABLE}; --tabulate makes one: {form.reason}")
-        yield Finding("ok", "compiled loop", "with --tabulate")
+        yield Finding("ok", "compiled loop", WITH_TABULATE)
         yield from _optimum(facts, form.judged, "with --tabulate, ")
 
 

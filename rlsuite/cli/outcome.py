@@ -120,7 +120,8 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     longer = _longer(chosen, agent, records) if warning else None
     if longer is not None:
         print_note(f"{TRIALS} runs of {longer:,} {results.unit} were tried: their greedy policies reach an end")
-    print_note(f"next: {_next(chosen, written, longer, solvable=row.optimum is not None)}")
+    figure = ["--figure", "value-error"] if row.measure == VALUE_ERROR and not chosen.figure else []
+    print_note(f"next: {_next(chosen, written, longer, solvable=records[0].optimal_value is not None, figure=figure)}")
 
 
 def _agreement(chosen: argparse.Namespace, agent: "Agent", record: "Record") -> "QAgreement | None":
@@ -223,7 +224,9 @@ def _slack(record: "Record") -> float:
     return 1e-6 * max(1.0, abs(record.optimal_value or 0.0))
 
 
-def _next(chosen: argparse.Namespace, written: dict[str, str], longer: int | None, *, solvable: bool) -> str:
+def _next(
+    chosen: argparse.Namespace, written: dict[str, str], longer: int | None, *, solvable: bool, figure: Sequence[str]
+) -> str:
     """The command that a user will want next, with the keywords that were typed; `longer` is a length that works."""
     if longer is not None:
         flag = "--steps" if chosen.steps else "--episodes"
@@ -234,10 +237,10 @@ def _next(chosen: argparse.Namespace, written: dict[str, str], longer: int | Non
         file = written.get("save", chosen.save_to)
         return command("train", file, chosen.environment, env=chosen.env) if file else "the same with --save agent.npz"
     if chosen.seeds is None:
-        picture = [] if chosen.plot else ["--plot", "curve.png"]
+        picture = [] if chosen.plot else ["--plot", "curve.png", *figure]
         return command(*_without(chosen.typed, SINGLE_AGENT_FLAGS), flags=["--seeds", "30", *picture])
     if "plot" not in written:
-        return "the same command with --plot curve.png"
+        return " ".join(["the same command with --plot curve.png", *figure])
     if not solvable:
         return command("check", chosen.environment, env=chosen.env)
     gamma = [] if chosen.gamma is None else ["--gamma", chosen.gamma]

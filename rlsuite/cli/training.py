@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from rlsuite.training.results import Results
 
 DEFAULT_STEPS = 10_000
-CUMULATIVE_REWARD, EVALUATION = "cumulative_reward", "evaluation"
+CUMULATIVE_REWARD = "cumulative_reward"
+EVALUATIONS = ("evaluation", "evaluation_return", "value_error")
+"""The figures of evaluations during the run."""
+
 LONGEST_GIF = 200
 """Steps after which an episode that is drawn is truncated: a greedy policy may never reach an end."""
 
@@ -277,7 +280,7 @@ def _length(chosen: argparse.Namespace, agent: "Agent", env: "Env") -> Keywords:
     amount: int = chosen.episodes if chosen.steps is None else chosen.steps
     every = chosen.evaluate_every
     if every is None and (agent.gamma < 1.0 or facts_of(env).time_limit != NO_LIMIT):
-        every = max(1, amount // 50) if chosen.plot and _figure(chosen) == EVALUATION else max(1, amount)
+        every = max(1, amount // 50) if chosen.plot and _figure(chosen) in EVALUATIONS else max(1, amount)
     return {
         "steps": chosen.steps,
         "episodes": chosen.episodes,

@@ -118,7 +118,7 @@ def acting(name: str, policy: object, env: Env, rng: np.random.Generator | None 
         frozen = agent.frozen_policy()
         if callable(frozen):
             return Drawing(frozen, rng, _first_action(env), encode)
-        return drawing(name, frozen, env, rng)
+        return drawing(name, frozen, env, rng, learned=True)
     if isinstance(getattr(policy, "generator_", None), np.random.Generator):
         some = copy.copy(some)
         some.generator_ = rng
@@ -206,6 +206,8 @@ class Drawing:
         How observations become vectors, for a function.
     row_of : callable, optional
         From an observation to its row, for a table.
+    learned : bool
+        Whether a table was learned: the actions that were legal then may be illegal now, or the agent was never there.
     """
 
     def __init__(
@@ -215,9 +217,11 @@ class Drawing:
         first_action: int,
         encode: Encoding | None = None,
         row_of: Callable[[Observation], int] | None = None,
+        *,
+        learned: bool = True,
     ):
         self.policy, self.rng, self.first_action = policy, rng, first_action
-        self.row_of, self.encode = row_of, encode
+        self.row_of, self.encode, self.learned = row_of, encode, learned
 
     def __call__(self, observation: Observation, action_mask: BoolArray | None = None) -> int:
         """Draw an action."""
@@ -226,10 +230,9 @@ class Drawing:
         return int(np.searchsorted(reached, u, side="right")) + self.first_action
 
     def probabilities(self, observation: Observation, action_mask: BoolArray | None = None) -> FloatArray:
-        """Probabilities (n_actions,) at an observation; of a table restricted to the legal actions.
+        """Weights (n_actions,) of the actions at an observation; of a table restricted to the legal ones.
 
-        Where the table takes none of these, they are equally likely: those that were legal during learning may be
-        illegal now, or the agent was never in this state.
+        Where a learned table takes none of these, they are equally likely.
         """
         if callable(self.policy):
             assert self.encode is not None
@@ -240,10 +243,17 @@ class Drawing:
             if not row.any():
                 raise errors.LearningError(f"the policy has no action for observation {observation!r}")
             return row
-        return action_mask * row if row[action_mask].any() else action_mask.astype(np.float64)
+        if row[action_mask].any():
+            return action_mask * row
+        if not self.learned:
+            raise errors.LearningError(
+                f"the policy takes no legal action at observation {observation!r}, where info['action_mask'] allows "
+                + ", ".join(map(str, np.flatnonzero(action_mask) + self.first_action))
+            )
+        return action_mask.astype(np.float64)
 
 
-def drawing(name: str, policy: ArrayLike, env: Env, rng: np.random.Generator) -> Drawing:
+def drawing(name: str, policy: ArrayLike, env: Env, rng: np.random.Generator, *, learned: bool = False) -> Drawing:
     """Draw actions of a table: an action for each observation (n_observations,), counted from 0, or probabilities.
 
     Raises
@@ -286,9 +296,10 @@ def drawing(name: str, policy: ArrayLike, env: Env, rng: np.random.Generator) ->
         bad = np.flatnonzero(~(np.isfinite(table).all(axis=1) & (table >= 0.0).all(axis=1) & (sums | ~some)))
         if bad.size:
             raise errors.ParameterError(
-                f"{name}[{bad[0]}] is {table[bad[0]].tolist()}, which is not a probability distribution"
+                f"{name}[{bad[0]}] is {table[bad[0]].tolist()}, which is not a probability distribution; of action "
+                "values give the best actions, q.argmax(axis=1)"
             )
-    return Drawing(table, rng, _first_action(env), row_of=ids.id_of)
+    return Drawing(table, rng, _first_action(env), row_of=ids.id_of, learned=learned)
 
 
 def _by_name(name: str, policy: Mapping[Any, object]) -> Act:

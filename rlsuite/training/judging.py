@@ -269,6 +269,10 @@ def evaluate(
     given = None if seed is None else whole_number("seed", seed, at_least=0)
     entropy = cast("int", np.random.SeedSequence(given).generate_state(1).tolist()[0] if given is None else given)
     discount = fraction("gamma", _gamma_of(policy) if gamma is None else gamma)
+    first, second = cast("Any", policy), cast("Any", env)
+    if isinstance(first, str | gymnasium.Env) and not isinstance(second, str | gymnasium.Env):
+        shown = repr(first) if isinstance(first, str) else "env"
+        raise errors.ParameterError(f"the policy comes first: write evaluate({_name_of(second).lower()}, {shown})")
     made = find_env(env, **kwargs)
     try:
         act = acting("policy", policy, made, np.random.default_rng(entropy))
@@ -413,7 +417,8 @@ class _Seen:
             observation = ids.observation_of(state)
             try:
                 if isinstance(self.act, Drawing):
-                    found[state] = self.act.probabilities(observation, mask)
+                    weights = self.act.probabilities(observation, mask)
+                    found[state] = weights / weights.sum()
                     continue
                 action = self(observation, mask)
             except Exception as error:  # whatever the policy raises

@@ -61,6 +61,7 @@ def test_a_table_that_probing_gives(rlsuite, tmp_path):
     tabulated = "it has been tabulated, 1 state"
     assert verdicts(done)["ok", "table"] == f"no transition table; --tabulate makes one: {tabulated}"
     assert verdicts(done)["ok", "compiled loop"] == "with --tabulate"
+    assert done.out.splitlines()[-1] == "next: rlsuite train q-learning odd.py:Odd --tabulate"
 
     # in the words of `check`, `train` and `solve`, and the same number
     optimum = verdicts(done)["ok", "optimum"].removeprefix("with --tabulate, ").removesuffix(" (gamma 0.99)")

@@ -117,6 +117,12 @@ def test_an_environment_of_ones_own_is_asked_only_where_that_is_wanted():
         rl.evaluate(lambda state: 1 // 0, LAKE, episodes=1, seed=1)
     with pytest.raises(ParameterError, match="episodes=0"):
         rl.evaluate([1] * 4, Stairs(), episodes=0)
+    with pytest.raises(ParameterError, match=r"the policy comes first: write evaluate\(solution, 'FrozenLake-v1'\)"):
+        rl.evaluate(LAKE, rl.solve(LAKE, gamma=0.9))
+    with pytest.raises(LearningError, match=r"no legal action at observation 0, where .* allows 1, 2"):
+        rl.evaluate([0] * 6, "rlsuite/GridGoal-v0", episodes=1, seed=1)
+    grid = rl.evaluate([1, 1, 2, 1, 1, 0], "rlsuite/GridGoal-v0", episodes=1, seed=1, gamma=0.9)
+    assert (grid.exact, grid.regret) == (pytest.approx(81.0), pytest.approx(0.0, abs=1e-9))
     hidden = rl.evaluate(
         rl.Sarsa().learn("rlsuite/Tiger-v0", steps=200, seed=1), "rlsuite/Tiger-v0", seed=1, episodes=5
     )

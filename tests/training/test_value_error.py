@@ -44,7 +44,8 @@ def test_predictors_are_measured_by_the_values_of_the_policy_that_they_follow(tm
 
     for seeds in (["--seed", "1"], ["--seeds", "2"]):
         assert main(["train", "td-lambda", WALK, "--gamma", "1", "--steps", "50", *seeds]) == 0
-        printed = capsys.readouterr().out
+        printed, following = capsys.readouterr()
+        assert "--plot curve.png --figure value-error" in following
         assert "RMS error of the state values: " in printed
         assert "value of the policy that it follows (gamma 1): 0.5" in printed
         assert "greedy" not in printed
