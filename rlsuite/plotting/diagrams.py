@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rlsuite.errors import ParameterError
 from rlsuite.plotting.figure import CAPTION_INK, AxesKeywords, takes_look
+from rlsuite.plotting.figure_list import figure_of_solution
 from rlsuite.plotting.graphs import MOST_NODES, NODE_LINE, Arrow, Graph, draw_graph, layers, ordered, wrapped
 from rlsuite.plotting.labels import counted, names, title_of_model
 from rlsuite.plotting.style import Palette
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from rlsuite.inference import HMM
     from rlsuite.models import MDP, POMDP, MarkovChain
+    from rlsuite.planning import Solution
 
 MOST_ARROWS: Final = 200
 """Arrows that can be told apart, and drawn in some seconds."""
@@ -39,8 +41,9 @@ class _Way(NamedTuple):
     text: str
 
 
+@figure_of_solution(on_grid=False)
 @takes_look
-def diagram(model: "MDP | POMDP | HMM | MarkovChain", **look: Unpack[AxesKeywords]) -> "Axes":
+def diagram(model: "MDP | POMDP | HMM | MarkovChain | Solution", **look: Unpack[AxesKeywords]) -> "Axes":
     r"""The states of a model, and how one leads to another.
 
     States stand in the order in which they can be reached, from left to right; where an episode may begin the border is
@@ -49,9 +52,9 @@ def diagram(model: "MDP | POMDP | HMM | MarkovChain", **look: Unpack[AxesKeyword
     Parameters
     ----------
     model
-        What to draw. On the arrows of an MDP, and of a POMDP, whose states are hidden, stand the actions, their
-        probabilities if they are not certain, and the rewards, or costs, that are not 0. In the states of a hidden
-        Markov model stand the symbols that are most probable there.
+        What to draw; of a solution its model, under the best actions alone. On the arrows of an MDP, and of a POMDP,
+        whose states are hidden, stand the actions, their probabilities if they are not certain, and the rewards, or
+        costs, that are not 0. In the states of a hidden Markov model stand the symbols that are most probable there.
     **look
         Axes, title and limits: the keywords of `AxesKeywords`.
 
@@ -77,11 +80,15 @@ def diagram(model: "MDP | POMDP | HMM | MarkovChain", **look: Unpack[AxesKeyword
     ['ok', 'broken', 'run 0.9, 1\nfix, -4', 'run 0.1, 1']
     """
     given: Any = model
+    policy: NDArray[np.int64] | None = None
+    if hasattr(given, "lookahead"):
+        given, policy = given.lookahead.mdp, given.policy
     if hasattr(given, "mdp") or hasattr(given, "next_state"):
         mdp: MDP = getattr(given, "mdp", given)
         hidden = "how hidden states change, " if mdp is not given else ""
-        on_arrows = f"{hidden}actions, with their probability and {'cost' if mdp.costs else 'reward'}"
-        return _draw(*_of_mdp(mdp), title_of_model(given), on_arrows, look)
+        best = "the best " if policy is not None else ""
+        on_arrows = f"{hidden}{best}actions, with their probability and {'cost' if mdp.costs else 'reward'}"
+        return _draw(*_of_mdp(mdp, policy), title_of_model(given), on_arrows, look)
     size = counted(getattr(given, "n_states", 0), "state")
     if hasattr(given, "emission"):
         states = names(given.state_labels, given.n_states, "state")
@@ -96,10 +103,13 @@ def diagram(model: "MDP | POMDP | HMM | MarkovChain", **look: Unpack[AxesKeyword
     raise ParameterError(f"diagram draws an MDP, a POMDP, an HMM or a MarkovChain, not a {type(given).__name__}")
 
 
-def _of_mdp(mdp: "MDP") -> tuple[list[str], list[_Way], NDArray[np.bool_], NDArray[np.bool_]]:
+def _of_mdp(
+    mdp: "MDP", policy: NDArray[np.int64] | None
+) -> tuple[list[str], list[_Way], NDArray[np.bool_], NDArray[np.bool_]]:
     """The names of the states, what leads from one to another, and where episodes begin and end."""
     _check_size(mdp.n_states)
-    actions = names(mdp.action_labels, mdp.n_actions, "action")
+    named = names(mdp.action_labels, mdp.n_actions, "action")
+    actions = [f"action {name}" if name.isdigit() else name for name in named]
     rows = mdp.rows
     entered, ended = (
         np.bincount(rows.next_state[chosen], minlength=mdp.n_states) for chosen in (~rows.terminated, rows.terminated)
@@ -114,7 +124,7 @@ def _of_mdp(mdp: "MDP") -> tuple[list[str], list[_Way], NDArray[np.bool_], NDArr
         known[1] += probability * reward
     ways: list[_Way] = []
     for (state, after, action), (probability, paid) in found.items():
-        if probability < LEAST or ends[state]:
+        if probability < LEAST or ends[state] or (policy is not None and policy[state] != action):
             continue
         mean = (-1.0 if mdp.costs else 1.0) * paid / probability
         reward = f", {'cost ' if mdp.costs else ''}{mean:.3g}" if mean else ""

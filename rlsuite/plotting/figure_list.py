@@ -100,7 +100,7 @@ def solution_figures() -> dict[str, SolutionFigure]:
     Examples
     --------
     >>> {name: figure.on_grid for name, figure in solution_figures().items()}
-    {'convergence': False, 'state_values': False, 'value_map': True}
+    {'convergence': False, 'diagram': False, 'q_map': True, 'state_values': False, 'value_map': True}
     """
     marked = ((name, getattr(function, _SOLUTION, None)) for name, function in _functions())
     return dict(sorted((name, figure) for name, figure in marked if isinstance(figure, SolutionFigure)))

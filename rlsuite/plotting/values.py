@@ -189,6 +189,7 @@ LARGEST_OF_FOUR: Final = 1.3
 """Side of a square that is divided, in inches."""
 
 
+@figure_of_solution(on_grid=True)
 @takes_look
 def q_map(where: "GridLayout | Env | str", q: "ArrayLike | Solution | Agent", **look: Unpack[ColourKeywords]) -> "Axes":
     """The value of every action on a grid: each square is divided into triangles, one for each direction.

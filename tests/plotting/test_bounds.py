@@ -162,6 +162,8 @@ def test_figures_of_solutions_are_found():
     found = plotting.solution_figures()
     assert {name: figure.on_grid for name, figure in found.items()} == {
         "convergence": False,
+        "diagram": False,
+        "q_map": True,
         "state_values": False,
         "value_map": True,
     }

@@ -21,6 +21,7 @@ def test_every_kind_of_model_is_drawn():
     assert texts(of_costs)[2:] == ["run, cost 9", "fix, cost 4", "run 0.1", "run 0.9\nfix, cost 4"]
     hidden = rl.POMDP.from_arrays(repair, [[1, 0], [-9, -4]], [[0.9, 0.1], [0.4, 0.6]], **named)
     assert texts(hidden) == texts(machine)
+    assert texts(rl.solve(machine)) == ["broken", "ok", "fix, -4", "run 0.1, 1", "run 0.9, 1"]
     rain = rl.HMM([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.9, 0.1], [0.2, 0.8]], state_labels=["rain", "dry"])
     assert texts(rain) == ["rain\n0: 0.9\n1: 0.1", "dry\n1: 0.8\n0: 0.2", "0.7", "0.3", "0.3", "0.7"]
     chain = rl.MarkovChain([[0.5, 0.5, 0], [0, 1, 0], [0, 0, 1]], labels=["sun", "clouds", "snow"])
