@@ -220,8 +220,8 @@ def _sums_that_matter(
     return Kept(first.number[chosen // k], second.number[chosen % k], best_in[own], loss)
 
 
-MOST_PRODUCTS = 5e8
-"""Operations up to which linear programs look for the vectors that win, about,"""
+MOST_PRODUCTS = 5e9
+"""Operations up to which linear programs look for the vectors that win, at most: that is about a second,"""
 WINNERS = 100
 """if about so many vectors per state win at most."""
 
