@@ -59,7 +59,8 @@ def test_the_figures_of_the_book_are_short_files(tmp_path):
     for figure in ("6_2", "7_2", "12_3", "12_6"):
         file = Path(__file__).parents[2] / f"runs/sb_fig_{figure}.toml"
         assert len(file.read_text(encoding="utf-8").splitlines()) <= 25
-        experiment = Experiment.read(file, seeds=2)
+        experiment = Experiment.read(file, seeds=1)
     results = experiment.run(tmp_path / "results")[WALK]
-    assert all(one.value_error[-1] < one.value_error[0] for run in results for one in run.records)
-    assert main(["plot", str(tmp_path / "results"), "--figures", "value_error"]) == 0
+    errors = {run.agent: run.records[0].value_error[-1] for run in results}
+    assert min(errors.values()) < 0.25 < errors["lambda 0.0 (learning_rate=0.125)"]
+    assert main(["plot", str(tmp_path / "results")]) == 0
