@@ -136,7 +136,7 @@ class MDP(Constructors, Playable):
         =========  ==========================================================================================
         ``.npz``   what `write` wrote, bit for bit
         ``.mdp``   Cassandra's text format without observations. Probabilities may be off by the rounding of
-                   a few decimals and are then rescaled; costs become negative rewards.
+                   a few decimals and are then rescaled; costs become negative rewards, and the model remembers it.
         ``.tra``   explicit transitions of PRISM or Storm, with labels and rewards in files beside it. Choices
                    with different action names get these as action labels; otherwise choice k of a
                    state is action k. States without choices are ends.

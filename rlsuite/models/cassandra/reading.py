@@ -208,7 +208,8 @@ def read_mdp(model: type[M], path: str | os.PathLike[str], gamma: float | None) 
         )
     gamma = _discount(parsed, gamma)
     moves = transitions(parsed, ROUNDING)
-    return _hidden(model, parsed, gamma, moves, rewards(parsed, moves, None), ROUNDING)
+    found = _hidden(model, parsed, gamma, moves, rewards(parsed, moves, None), ROUNDING)
+    return found.replace(costs=True) if parsed.costs else found
 
 
 def read_pomdp(

@@ -89,7 +89,7 @@ def _write(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
 def _lines(mdp: MdpFields, observations: Sequence[str] | None, of_observations: Iterable[str]) -> Iterator[str]:
     states, actions = _names(mdp.state_labels, mdp.n_states), _names(mdp.action_labels, mdp.n_actions)
     yield f"discount: {decimal(mdp.gamma)}"
-    yield "values: reward"
+    yield f"values: {'cost' if mdp.costs else 'reward'}"
     yield f"states: {_declared(states)}"
     yield f"actions: {_declared(actions)}"
     if observations is not None:
@@ -102,7 +102,7 @@ def _lines(mdp: MdpFields, observations: Sequence[str] | None, of_observations: 
     yield from of_observations
     # One line for a pair whose transitions all have the same reward.
     seen = "" if observations is None else " : *"
-    reward = mdp.rows.reward
+    reward = 0.0 - mdp.rows.reward if mdp.costs else mdp.rows.reward
     first = reward[mdp.indptr[:-1]]
     alike = np.logical_and.reduceat(reward == first[pair], mdp.indptr[:-1])
     for k in np.flatnonzero(alike & (first != 0.0)).tolist():
