@@ -160,7 +160,7 @@ def test_all_that_approximates_is_listed(listed: Listed) -> None:
 def test_the_experiment_runs(blocks: Blocks, tmp_path: Path) -> None:
     import rlsuite_envs  # noqa: F401 - as the command line does
 
-    (text,) = blocks("toml", "docs/experiments.md")
+    text, *_ = blocks("toml", "docs/experiments.md")  # the first is a whole file
     file = tmp_path / "experiment.toml"
     file.write_text(text, encoding="utf-8")
     assert tomllib.loads(text)["seeds"] == 30
