@@ -66,7 +66,8 @@ def evaluator(
     seed : int
         Seed of the episodes, if the value is estimated from episodes.
     encode : Encoding or None
-        How observations become vectors, for a policy that is a function; it is always evaluated by episodes.
+        How observations become vectors, for a policy that is a function: of the vectors of all states, where these are
+        known.
 
     Raises
     ------
@@ -84,6 +85,10 @@ def evaluator(
                 "--max-episode-steps on the command line"
             )
         return _OnModel(model, gamma, limit)
+    if isinstance(model, MDP) and encode is not None and not (gamma == 1.0 and facts.time_limit == NO_LIMIT):
+        seen = _seen_states(facts, model, encode)
+        if seen is not None:
+            return _OnSeenStates(model, gamma, facts.time_limit, seen)
     try:
         own = copy.deepcopy(facts.env)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -114,6 +119,40 @@ class _OnModel:
 
     def ends(self, policy: FloatArray) -> float | None:
         return self.value.ends(policy) if self.has_ends else None
+
+
+def _seen_states(facts: EnvironmentFacts, model: MDP, encode: Encoding) -> FloatArray | None:
+    """The vectors (n_states, d) of all states; None where an observation is not a function of the state."""
+    if facts.vectors is not None:
+        seen = np.asarray(facts.vectors, dtype=np.float64).reshape(len(facts.vectors), -1)
+    elif encode.n_ids:
+        seen = np.arange(float(encode.n_ids))[:, None]
+    else:
+        return None
+    if len(seen) != model.n_states:
+        return None
+    return seen if encode.transform is None else encode.transform(seen)
+
+
+class _OnSeenStates(_OnModel):
+    """The same for a policy that is a function of vectors: it is asked in all states."""
+
+    def __init__(self, model: MDP, gamma: float, limit: int, seen: FloatArray):
+        super().__init__(model, gamma, limit)
+        self.seen, self.legal = seen, np.array(model.legal)
+
+    def __call__(self, policy: Any, time: int) -> Evaluation:
+        return super().__call__(self._table(policy), time)
+
+    def ends(self, policy: Any) -> float | None:
+        return super().ends(self._table(policy))
+
+    def _table(self, policy: Any) -> FloatArray:
+        """Its probabilities (n_states, n_actions), 0 at ends."""
+        table = np.zeros(self.legal.shape)
+        for state in np.flatnonzero(self.legal.any(axis=1)):
+            table[state] = policy(self.seen[state], self.legal[state])
+        return table
 
 
 class _Episodes:

@@ -7,11 +7,13 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.envs.toy_text import FrozenLakeEnv
+from sklearn.cluster import KMeans
 
 import rlsuite as rl
 import rlsuite_envs
 from rlsuite.core.checks import seed_list
 from rlsuite.errors import CallError, ParameterError, UnsuitableEnvironment
+from rlsuite.features import OneHot, RadialBasis
 
 gymnasium.register_envs(rlsuite_envs)
 
@@ -170,3 +172,19 @@ def test_results_are_shown_in_a_line():
 def test_several_environments_are_refused_with_the_way_to_do_it():
     with pytest.raises(ParameterError, match=r"one environment at a time; call train once for each, or .*FILE.toml"):
         rl.train(rl.QLearning(), ["FrozenLake-v1", "CliffWalking-v1"], steps=10)
+
+
+def test_features_of_known_states_are_evaluated_exactly():
+    """As the greedy policy of all states by the model: by ids, by cells, and through an estimator of others."""
+    cells = rl.find_env("rlsuite/ObstacleGrid-v0", observe="cell")
+    for env, features in (("rlsuite/ObstacleGrid-v0", OneHot()), (cells, RadialBasis(centres=3)), (cells, KMeans(8))):
+        agent = rl.Sarsa(features=features, gamma=0.9, learning_rate=0.001)
+        record = agent.learn(env, steps=200, seed=1, evaluate_every=200, loop="stepwise", regret=True).record_
+        model = rl.MDP.from_env("rlsuite/ObstacleGrid-v0", gamma=0.9)
+        seen = np.arange(model.n_states)[:, None] if env is not cells else cells.get_wrapper_attr("vectors")
+        acting = model.legal.any(axis=1)
+        policy = np.zeros(model.legal.shape)
+        policy[acting] = agent.policy(seen[acting], model.legal[acting])
+        assert record.evaluation[-1] == pytest.approx(model.start @ rl.evaluate_policy(model, policy))
+        assert record.evaluation[-1] <= record.optimal_value
+        assert 0.0 <= record.end_probability <= 1.0
