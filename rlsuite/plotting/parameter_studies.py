@@ -62,7 +62,7 @@ def parameter_study(
     from rlsuite.experiments.rows import rows_of
     from rlsuite.experiments.sweeping import MEASURES, Sweep
 
-    given = [results] if isinstance(results, Sweep) else list(results)
+    given = [results] if isinstance(results, Sweep | Results) else list(results)
     runs = [run for one in given for run in (one.results if isinstance(one, Sweep) else [one])]
     swept = [run for run in runs if run.setting]
     if not swept:
