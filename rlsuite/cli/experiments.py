@@ -66,6 +66,16 @@ def add(commands: Commands) -> None:
     add_look_flags(plot)
     add_json_flag(plot)
     plot.set_defaults(run=plot_results)
+    report = commands.add_parser(
+        "report",
+        help="write a report of an experiment as one HTML file",
+        description="Write one HTML file with the results of an experiment: tables that sort, figures whose lines "
+        "switch on and off, failures, and how to repeat it. It loads nothing from a network.",
+        allow_abbrev=False,
+    )
+    report.add_argument("folder", metavar="FOLDER", help="folder that 'rlsuite run' has written")
+    report.add_argument("-o", "--output", metavar="FILE.html", help="the file (default: report.html in the folder)")
+    report.set_defaults(run=report_results)
 
 
 def run_experiment(chosen: argparse.Namespace) -> int:
@@ -154,6 +164,14 @@ def plot_results(chosen: argparse.Namespace) -> int:
         print_note(failure_table(failures))
     for reason in skipped:
         print_note(f"left out: {reason}")
+    return 0
+
+
+def report_results(chosen: argparse.Namespace) -> int:
+    """Write a report."""
+    from rlsuite.plotting.reporting import write_report
+
+    print(write_report(chosen.folder, chosen.output or Path(chosen.folder) / "report.html"))
     return 0
 
 

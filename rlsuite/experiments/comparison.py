@@ -13,7 +13,7 @@ from typing import Final, overload
 import numpy as np
 
 from rlsuite.core.frames import DataFrame, frame_of
-from rlsuite.errors import ParameterError
+from rlsuite.errors import ParameterError, unknown
 from rlsuite.experiments.aggregates import Aggregate, StatisticName, aggregate, profile
 from rlsuite.experiments.paired import LEVEL, Pair, corrected, pair_of
 from rlsuite.experiments.rows import Row, bounds_of, brackets, measures_of, rows_of, samples_of, sign_of, table
@@ -133,16 +133,24 @@ class Comparison(Sequence[Row]):
             for pair, one in verdicts_of(environment, runs, self.margin, level).items()
         }
 
-    def sentences(self) -> list[str]:
-        """What the numbers say, in a sentence or two for each environment."""
-        told: list[str] = []
-        for environment, runs in self.results.items():
-            where = f"{environment}: " if len(self.results) > 1 else ""
-            own = [pair for pair in self.pairs if pair.environment == environment]
-            decided = {key[1:]: one for key, one in self.verdicts.items() if key[0] == environment}
-            words = [_of_verdict(*key, one, self.margin or 0.0) for key, one in decided.items()]
-            told += [where + sentence for sentence in words or _of_pairs(own, [run.agent for run in runs])]
-        return told
+    def sentences(self, environment: str | None = None) -> list[str]:
+        """What the numbers say, in a sentence or two for each environment, or for one of them.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such environment.
+        """
+        if environment is None:
+            several = len(self.results) > 1
+            return [f"{label}: {told}" if several else told for label in self.results for told in self.sentences(label)]
+        if environment not in self.results:
+            raise ParameterError(unknown("environment", environment, self.results))
+        decided = {key[1:]: one for key, one in self.verdicts.items() if key[0] == environment}
+        if decided:
+            return [_of_verdict(*key, one, self.margin or 0.0) for key, one in decided.items()]
+        own = [pair for pair in self.pairs if pair.environment == environment]
+        return _of_pairs(own, [run.agent for run in self.results[environment]])
 
     @overload
     def __getitem__(self, index: int) -> Row: ...

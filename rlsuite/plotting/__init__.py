@@ -29,6 +29,7 @@ from rlsuite.plotting.intervals import style_axes as style_axes
 from rlsuite.plotting.parameter_studies import parameter_study as parameter_study
 from rlsuite.plotting.plane import policy_map as policy_map
 from rlsuite.plotting.plane import value_surface as value_surface
+from rlsuite.plotting.reporting import write_report as write_report
 from rlsuite.plotting.states import state_values as state_values
 from rlsuite.plotting.style import Palette as Palette
 from rlsuite.plotting.time_rows import belief_trace as belief_trace

@@ -9,7 +9,8 @@ Figures that `write` draws are an exception. matplotlib is imported when the fir
 
 import os
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
 from pathlib import Path
@@ -409,8 +410,15 @@ def write(
     ...     write(Path(folder) / "value.png", value_map, "FrozenLake-v1", range(16)).name
     'value.png'
     """
+    with for_a_file():
+        return save(draw(*args, **keywords), path)
+
+
+@contextmanager
+def for_a_file() -> Generator[None]:
+    """Figures that are opened inside are not pyplot's."""
     before = _FOR_A_FILE.set(True)
     try:
-        return save(draw(*args, **keywords), path)
+        yield
     finally:
         _FOR_A_FILE.reset(before)

@@ -231,3 +231,16 @@ def test_mistakes_in_tables_of_figures(rlsuite, small, entry, sentence):
     done = rlsuite("run", "small.toml")
     assert done.code == 2
     assert sentence in done.err
+
+
+def test_a_report_is_written_beside_the_results(rlsuite, tmp_path):
+    pytest.importorskip("jinja2")
+    (tmp_path / "one.toml").write_text(
+        "steps = 50\nseeds = 2\nfigures = ['regret']\nenvironments = [{id = 'FrozenLake-v1'}]\n"
+        "agents = [{name = 'sarsa'}]\n"
+    )
+    assert rlsuite("run", "one.toml").code == 0
+    done = rlsuite("report", "one")
+    assert (done.code, done.out) == (0, "one/report.html\n")
+    assert "<title>one</title>" in (tmp_path / "one" / "report.html").read_text()
+    assert "must end with .html" in rlsuite("report", "one", "-o", "one.pdf").err

@@ -66,6 +66,9 @@ def test_a_sentence_says_which_is_better_and_how_sure_it_is(comparison):
     )
     assert pair.p_value == pytest.approx(2 * 2.0 / 2**12)  # two pairs; the smallest p value of 12 seeds
     assert comparison.rows[0].regret == 3.0
+    assert comparison.sentences("lake") == [first.removeprefix("lake: ")]
+    with pytest.raises(ParameterError, match="unknown environment 'lak'; did you mean 'lake'"):
+        comparison.sentences("lak")
 
 
 def test_agents_that_cannot_be_told_apart_need_more_seeds():

@@ -26,6 +26,7 @@ UNIT = Bounds(50.0, 81.0)
 
 NO_FIGURES = {
     "style_axes",
+    "write_report",
     "value_maps",
     "save",
     "figures",
