@@ -233,13 +233,14 @@ def draw(
     from rlsuite.experiments.folder import slug
     from rlsuite.plotting import Palette, figures
     from rlsuite.plotting.figure import check_format, write
+    from rlsuite.plotting.figure_list import figures_of
 
     check_format(f".{suffix}")
     looks = palette or Palette(run.agent for runs in results.values() for run in runs)
     written: list[Path] = []
     skipped: list[str] = []
     for environment, runs in results.items():
-        for name, given in (check_figures(entries) or {name: {} for name in figures()}).items():
+        for name, given in (check_figures(entries) or {name: {} for name in figures_of(runs)}).items():
             try:
                 path = folder / f"{slug(environment)}-{name}.{suffix}"
                 written.append(write(path, figures()[name], runs, palette=looks, **given | (look or {})))

@@ -28,7 +28,7 @@ from rlsuite.plotting.figure import (
     takes_look,
     write_in_full,
 )
-from rlsuite.plotting.figure_list import figure_of_results
+from rlsuite.plotting.figure_list import figure_of_results, only_of
 from rlsuite.plotting.intervals import Curve, draw_curves
 from rlsuite.plotting.labels import is_agent
 from rlsuite.plotting.style import OPTIMUM, Look, Palette
@@ -288,6 +288,7 @@ def _policy_of(runs: Sequence[Results]) -> str:
 
 
 @figure_of_results
+@only_of(lambda run: any(record.value_error.size for record in run.records))
 @takes_look
 def value_error(
     results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[AxesKeywords]

@@ -2,12 +2,14 @@
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from rlsuite.training.results import Results
 
 Draw: TypeAlias = "Callable[..., Axes]"
 """A function that draws a figure, and returns its Axes."""
@@ -15,6 +17,7 @@ Draw: TypeAlias = "Callable[..., Axes]"
 Drawer = TypeVar("Drawer", bound=Draw)
 
 _RESULTS = "__figure_of_results__"
+_ONLY_OF = "__only_of__"
 _SOLUTION = "__figure_of_solution__"
 _PLAN = "__figure_of_plan__"
 
@@ -43,6 +46,25 @@ def figure_of_results(function: Drawer) -> Drawer:
     """
     setattr(function, _RESULTS, True)
     return function
+
+
+def only_of(has: "Callable[[Results], bool]") -> Callable[[Drawer], Drawer]:
+    """Mark a figure of results that is drawn without being asked for only if one of them has what it shows."""
+
+    def mark(function: Drawer) -> Drawer:
+        setattr(function, _ONLY_OF, has)
+        return function
+
+    return mark
+
+
+def figures_of(results: "Sequence[Results]") -> list[str]:
+    """Names of the figures that results are drawn in if nobody chooses."""
+    return [
+        name
+        for name, function in figures().items()
+        if (has := getattr(function, _ONLY_OF, None)) is None or any(map(has, results))
+    ]
 
 
 def figure_of_solution(*, on_grid: bool) -> Callable[[Drawer], Drawer]:

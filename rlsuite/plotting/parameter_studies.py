@@ -10,7 +10,7 @@ import numpy as np
 
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.plotting.figure import CURVE_SIZE, AxesKeywords, dress_curves, finish, open_axes, takes_look
-from rlsuite.plotting.figure_list import figure_of_results
+from rlsuite.plotting.figure_list import figure_of_results, only_of
 from rlsuite.plotting.style import OPTIMUM, Palette
 from rlsuite.training.results import Results
 from rlsuite.training.statistics import interval_method
@@ -26,6 +26,7 @@ MOST_TICKS: Final = 9
 
 
 @figure_of_results
+@only_of(lambda run: bool(run.setting))
 @takes_look
 def parameter_study(
     results: "Sweep | Sequence[Results] | Sequence[Sweep]",

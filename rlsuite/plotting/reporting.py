@@ -19,7 +19,7 @@ from rlsuite.experiments import compare, load_results
 from rlsuite.experiments.folder import read_run
 from rlsuite.experiments.rows import Row, brackets, rows_of, sign_of
 from rlsuite.plotting.figure import for_a_file
-from rlsuite.plotting.figure_list import figures
+from rlsuite.plotting.figure_list import figures, figures_of
 from rlsuite.plotting.style import Palette
 from rlsuite.training.failures import failure_table
 from rlsuite.training.results import Results
@@ -153,7 +153,7 @@ def _figures(
     entries = [{"name": entry} if isinstance(entry, str) else dict(entry) for entry in asked]
     drawn: list[dict[str, str]] = []
     left_out: list[str] = []
-    for entry in entries or [{"name": name} for name in known]:
+    for entry in entries or [{"name": name} for name in figures_of(runs)]:
         name = entry.pop("name")
         try:
             with warnings.catch_warnings(), for_a_file():

@@ -8,6 +8,7 @@ import pytest
 from rlsuite import plotting
 from rlsuite.errors import ParameterError
 from rlsuite.experiments import Sweep
+from rlsuite.plotting.figure_list import figures_of
 
 
 @pytest.fixture
@@ -42,6 +43,13 @@ def test_several_sweeps_share_the_axes(runs):
     ax = plotting.parameter_study([Sweep(runs[::2]), Sweep([replace(run, agent="Sarsa") for run in runs[1::2]])])
     labels = ax.get_legend_handles_labels()[1]
     assert labels == ["Q, exploration.epsilon 0.1", "Sarsa, exploration.epsilon 0.3", "optimum"]
+
+
+def test_it_is_drawn_unasked_only_of_a_sweep(runs, results_of):
+    others = figures_of([results_of(value_error=np.zeros(0))])
+    assert "parameter_study" not in others
+    assert "value_error" not in others
+    assert {"parameter_study", *others} == set(figures_of(runs))
 
 
 def test_mistakes(runs, results_of):
