@@ -48,6 +48,12 @@ def add(commands: Commands) -> None:
     add_workers_flag(run, "threads that take turns, so that 1 is as fast")
     run.add_argument("--retry", action="store_true", help="learn again what failed before")
     run.add_argument("--fail-fast", action="store_true", help="stop at the first part that fails")
+    run.add_argument(
+        "--shard",
+        metavar="K/N",
+        help="learn only the K-th of N parts; other processes, also on other machines, may learn the others in the "
+        "same folder at the same time",
+    )
     run.add_argument("--dry-run", action="store_true", help="print what would be done")
     add_json_flag(run)
     run.set_defaults(run=run_experiment)
@@ -66,6 +72,17 @@ def add(commands: Commands) -> None:
     add_look_flags(plot)
     add_json_flag(plot)
     plot.set_defaults(run=plot_results)
+    runs = commands.add_parser(
+        "runs",
+        help="tell how far an experiment is, or merge results of several machines",
+        description="Count the cells that are done, failed and left, also while they are learned. With --merge, first "
+        "copy the results of other folders, of the same experiment, into this one.",
+        allow_abbrev=False,
+    )
+    runs.add_argument("folder", metavar="FOLDER", help="folder that 'rlsuite run' has written, or a new one")
+    runs.add_argument("--merge", nargs="+", metavar="OTHER", help="folders to copy results from")
+    add_json_flag(runs)
+    runs.set_defaults(run=runs_status)
     report = commands.add_parser(
         "report",
         help="write a report of an experiment as one HTML file",
@@ -94,7 +111,12 @@ def run_experiment(chosen: argparse.Namespace) -> int:
     with _ending_signals(), warnings.catch_warnings():
         warnings.simplefilter("ignore", FailedRunsWarning)  # the failures are listed at the end
         results = experiment.run(
-            folder, workers=workers_of(chosen), retry=chosen.retry, fail_fast=chosen.fail_fast, progress=True
+            folder,
+            workers=workers_of(chosen),
+            retry=chosen.retry,
+            fail_fast=chosen.fail_fast,
+            progress=True,
+            shard=chosen.shard,
         )
     rows = compare(results)
     failures = list(failed_before(experiment.cells(), folder).values())
@@ -102,7 +124,11 @@ def run_experiment(chosen: argparse.Namespace) -> int:
         listed = [failure._asdict() for failure in failures]
         print_json({"folder": str(folder), "rows": [row._asdict() for row in rows], "failures": listed})
         return 1 if failures else 0
-    if rows:
+    if chosen.shard:
+        from rlsuite.experiments import status_of
+
+        print(f"shard {chosen.shard}: {status_of(folder)}")
+    elif rows:
         print(table(rows))
     if failures:
         print_note(failure_table(failures))
@@ -164,6 +190,21 @@ def plot_results(chosen: argparse.Namespace) -> int:
         print_note(failure_table(failures))
     for reason in skipped:
         print_note(f"left out: {reason}")
+    return 0
+
+
+def runs_status(chosen: argparse.Namespace) -> int:
+    """Tell how far an experiment is."""
+    from rlsuite.experiments import merge_results, status_of
+    from rlsuite.training.failures import failure_table
+
+    status = merge_results(chosen.folder, chosen.merge) if chosen.merge else status_of(chosen.folder)
+    if chosen.json:
+        print_json({**status._asdict(), "failures": [failure._asdict() for failure in status.failures]})
+        return 0
+    print(status)
+    if status.failures:
+        print_note(failure_table(status.failures))
     return 0
 
 

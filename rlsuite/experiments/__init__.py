@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from rlsuite.experiments.rows import table as table
     from rlsuite.experiments.run import Stopped as Stopped
     from rlsuite.experiments.sequential import Verdict as Verdict
+    from rlsuite.experiments.status import Status as Status
+    from rlsuite.experiments.status import merge_results as merge_results
+    from rlsuite.experiments.status import status_of as status_of
     from rlsuite.experiments.sweeping import Sweep as Sweep
     from rlsuite.experiments.sweeping import sweep as sweep
 else:

@@ -89,13 +89,15 @@ def compare(
     >>> import rlsuite as rl
     >>> agents = [rl.Sarsa(gamma=1.0), rl.QLearning(gamma=1.0)]
     >>> comparison = rl.compare(agents, "CliffWalking-v1", episodes=300, seeds=8)
-    >>> [(row.agent, row.mean) for row in comparison]
-    [('Sarsa', -17.0), ('QLearning', -13.0)]
+    >>> [(row.agent, round(row.mean), row.optimum) for row in comparison]
+    [('Sarsa', -24, -13.0), ('QLearning', -51, -13.0)]
     """
-    if is_mapping(agents) and agents and all(not hasattr(one, "learn") for one in agents.values()):
+    if is_mapping(agents) and all(not hasattr(one, "learn") for one in agents.values()):
         if envs is not None or steps is not None or episodes is not None:
             raise ParameterError("these are results already: leave out envs, steps and episodes")
         return Comparison({str(key): _results(key, runs) for key, runs in agents.items()})
+    if envs is None:
+        raise ParameterError("envs is missing: compare(agents, 'CliffWalking-v1', steps=..., seeds=...)")
     learners = _labelled("agents", cast("Any", agents), _label_agents)
     places = _labelled("envs", cast("Any", envs), label_envs)
     whole_amount("most_seeds", most_seeds)

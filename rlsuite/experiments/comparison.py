@@ -221,7 +221,7 @@ class Comparison(Sequence[Row]):
         MissingPackage
             If pandas is not installed.
         """
-        return frame_of(dict(zip(Row._fields, map(list, zip(*self.rows, strict=True)), strict=True)))
+        return frame_of({name: [getattr(row, name) for row in self.rows] for name in Row._fields})
 
 
 def verdicts_of(

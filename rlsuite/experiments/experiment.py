@@ -37,7 +37,7 @@ from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Settings
 from rlsuite.experiments.grid import settings, text_of, with_setting
 from rlsuite.experiments.lookup import agent_from_table
 from rlsuite.experiments.run import run
-from rlsuite.experiments.runs import Cell, cells_of
+from rlsuite.experiments.runs import Cell, Shard, cells_of
 from rlsuite.experiments.store import Table, is_table
 from rlsuite.training.results import Results
 
@@ -154,6 +154,7 @@ class Experiment(Settings):
         retry: bool = False,
         fail_fast: bool = False,
         progress: bool = False,
+        shard: str | tuple[int, int] | None = None,
     ) -> dict[str, list[Results]]:
         """Learn all cells that ``folder`` does not hold yet, and return the results of all.
 
@@ -169,6 +170,9 @@ class Experiment(Settings):
             Raise the error of the first cell that fails. By default the others are learned, and kept.
         progress : bool
             Show a progress bar.
+        shard : str or (int, int), optional
+            ``"3/16"``: learn only the third of 16 parts of the cells. Other processes, also on other machines, may
+            learn the other parts in the same folder at the same time; together they write what one process would.
 
         Returns
         -------
@@ -195,7 +199,8 @@ class Experiment(Settings):
         FailedRunsWarning
             If some cells failed; the message lists them.
         """
-        return run(self, Path(folder), workers=workers, retry=retry, fail_fast=fail_fast, progress=progress)
+        part = None if shard is None else Shard.parse(shard)
+        return run(self, Path(folder), workers=workers, retry=retry, fail_fast=fail_fast, progress=progress, shard=part)
 
 
 def _check_keys(table: Table, allowed: Sequence[str], where: str) -> None:

@@ -31,7 +31,7 @@ from rlsuite.environments.observation_view import encoding
 from rlsuite.errors import FailedRunsWarning, LearningError, NotLearned, RlsuiteError, level_of_the_caller
 from rlsuite.experiments.checkpoints import CHECKPOINTS, CellCheckpoint, learn_cell
 from rlsuite.experiments.config import Settings
-from rlsuite.experiments.runs import Cell, cells_of
+from rlsuite.experiments.runs import Cell, Shard, cells_of
 from rlsuite.experiments.store import forget_failure, write_cell, write_failure
 from rlsuite.experiments.writing import failed_before, finished, versions, write_description, writing
 from rlsuite.training.budget import Budget
@@ -198,12 +198,21 @@ class Stopped(KeyboardInterrupt):
 
 
 def run(
-    experiment: Settings, folder: Path, *, workers: int, retry: bool, fail_fast: bool, progress: bool
+    experiment: Settings,
+    folder: Path,
+    *,
+    workers: int,
+    retry: bool,
+    fail_fast: bool,
+    progress: bool,
+    shard: Shard | None = None,
 ) -> dict[str, list[Results]]:
     """Learn what ``folder`` does not hold yet; `Experiment.run` documents it."""
     worker_number(workers)
     cells = cells_of(experiment)
-    with writing(folder) as aside:
+    if shard is not None:
+        cells = shard.cells(cells)
+    with writing(folder, shard) as aside:
         records = finished(cells, folder)
         failures = {} if retry else failed_before(cells, folder)
         missing = [cell for cell in cells if cell.path not in records and cell.path not in failures]

@@ -2,15 +2,15 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from rlsuite.core.checks import seed_list
 from rlsuite.core.described import describe
 from rlsuite.core.narrowing import is_list
-from rlsuite.errors import FileError
+from rlsuite.errors import FileError, ParameterError
 from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Settings
 from rlsuite.experiments.folder import seed_folder, slug
 from rlsuite.experiments.store import Table, is_table
@@ -48,6 +48,44 @@ class Cell:
     def name(self) -> str:
         """A description of the cell, for messages."""
         return f"{self.agent.label} in {self.environment.label}, seed {self.seed}"
+
+
+class Shard(NamedTuple):
+    """A part of the cells of an experiment, for one of several processes or machines."""
+
+    number: int
+    """Which part, from 1 on."""
+    of: int
+    """How many parts there are."""
+
+    @classmethod
+    def parse(cls, text: "str | Shard | tuple[int, int]") -> Self:
+        """Read "3/16", or a pair of numbers.
+
+        Raises
+        ------
+        ParameterError
+            If it is something else, or the first number lies outside of 1 to the second.
+
+        Examples
+        --------
+        >>> Shard.parse("3/16")
+        Shard(number=3, of=16)
+        """
+        try:
+            number, of = (int(part) for part in (text.split("/") if isinstance(text, str) else text))
+        except (ValueError, TypeError):
+            number = of = 0
+        if not 1 <= number <= of:
+            raise ParameterError(f"shard={text!r} must be like '3/16': which part, from 1 on, of how many")
+        return cls(number, of)
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    def cells(self, cells: "Sequence[Cell]") -> "list[Cell]":
+        """Every `of`-th cell, so that all parts have as many cells, and as many of each agent, as possible."""
+        return list(cells[self.number - 1 :: self.of])
 
 
 def cells_of(experiment: Settings) -> list[Cell]:

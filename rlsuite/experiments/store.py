@@ -109,7 +109,7 @@ def write_cell(folder: Path, spec: Table, versions: Mapping[str, str], record: R
 
 def write_failure(folder: Path, spec: Table, failure: Failure, aside: Path) -> None:
     """Write beside the folder of a cell that it failed; `read_failure` reads it."""
-    file = _failure_file(folder)
+    file = failure_file(folder)
     unfinished = aside / _sha256(str(file).encode())
     try:
         aside.mkdir(parents=True, exist_ok=True)
@@ -125,7 +125,7 @@ def write_failure(folder: Path, spec: Table, failure: Failure, aside: Path) -> N
 def read_failure(folder: Path, spec: Table | None = None) -> Failure | None:
     """Read why a cell failed; None if it has not, or did so with another spec than a given one, or if it is damaged."""
     try:
-        content = json.loads(_failure_file(folder).read_text(encoding="utf-8"))
+        content = json.loads(failure_file(folder).read_text(encoding="utf-8"))
         if content["format"] != FAILURE_FORMAT or spec not in (None, as_written_now(content["spec"])):
             return None
         failure = Failure(**content["failure"])
@@ -151,10 +151,11 @@ def as_written_now(spec: Table) -> Table:
 
 def forget_failure(folder: Path) -> None:
     """Remove what `write_failure` has written, if there is something."""
-    _failure_file(folder).unlink(missing_ok=True)
+    failure_file(folder).unlink(missing_ok=True)
 
 
-def _failure_file(folder: Path) -> Path:
+def failure_file(folder: Path) -> Path:
+    """Where it is written that the cell of a folder failed."""
     return folder.with_name(f"{folder.name}.failed.json")
 
 

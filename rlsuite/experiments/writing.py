@@ -7,7 +7,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from rlsuite.core.files import sync
 from rlsuite.errors import FileError, ParameterError, RlsuiteWarning, level_of_the_caller
 from rlsuite.experiments.config import Settings
 from rlsuite.experiments.folder import FORMAT, RUN, read_run
-from rlsuite.experiments.runs import Cell, differences
+from rlsuite.experiments.runs import Cell, Shard, differences
 from rlsuite.experiments.store import read_cell, read_description, read_failure
 from rlsuite.training.failures import Failure
 from rlsuite.training.results import Record
@@ -78,8 +78,11 @@ def write_description(experiment: Settings, folder: Path, aside: Path) -> None:
 
 
 @contextmanager
-def writing(folder: Path) -> Generator[Path]:
+def writing(folder: Path, shard: Shard | None = None) -> Generator[Path]:
     """Make the folder, keep other writers out of it, and yield a folder for unfinished cells in it.
+
+    Shards write to the folder at the same time; only a second writer of the same shard, and one of the whole
+    experiment, are kept out.
 
     Raises
     ------
@@ -90,9 +93,13 @@ def writing(folder: Path) -> Generator[Path]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"cannot make the folder {folder}: {error.strerror}") from error
-    with _locked(folder):
-        aside = folder / UNFINISHED
-        shutil.rmtree(aside, ignore_errors=True)  # left by a run that was killed
+    with _locked(folder, folder, shared=shard is not None), ExitStack() as own:
+        aside = folder / (UNFINISHED if shard is None else f"{UNFINISHED}-{shard.number}-of-{shard.of}")
+        if shard is not None:
+            aside.mkdir(exist_ok=True)
+            own.enter_context(_locked(aside, folder, of=f"shard {shard} of "))
+        for left in aside.glob("*"):  # by a run that was killed
+            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
         try:
             yield aside
         finally:
@@ -100,7 +107,7 @@ def writing(folder: Path) -> Generator[Path]:
 
 
 @contextmanager
-def _locked(folder: Path) -> Generator[None]:
+def _locked(locked: Path, folder: Path, *, shared: bool = False, of: str = "") -> Generator[None]:
     """Hold a lock that the operating system releases when the process ends, however it ends."""
     if sys.platform == "win32":  # Windows cannot lock a folder
         yield
@@ -108,14 +115,16 @@ def _locked(folder: Path) -> Generator[None]:
     import fcntl
 
     try:
-        handle = os.open(folder, os.O_RDONLY)
+        handle = os.open(locked, os.O_RDONLY)
     except OSError as error:
         raise FileError(f"cannot open the folder {folder}: {error.strerror}") from error
     try:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise FileError(f"another process is writing to {folder}; wait for it, or choose another folder") from error
+            raise FileError(
+                f"another process is writing {of or 'to '}{folder}; wait for it, or choose another folder"
+            ) from error
         except OSError as error:
             raise FileError(
                 f"cannot lock the folder {folder} against other writers ({error.strerror}); choose a folder on a disk "

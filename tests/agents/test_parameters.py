@@ -20,8 +20,16 @@ PARAMETERS = {
 def test_nonsense_is_refused_by_name(name):
     for parameter in PARAMETERS[name]:
         for nonsense in (math.nan, "x", "", object(), [1, [2, 3]], [math.nan], {"a": 1}, True):
+            if parameter == "policy_to_follow" and isinstance(nonsense, dict):
+                continue  # observation -> action; which there are is known once there is an environment
             with pytest.raises(ParameterError, match=parameter):
                 agent_classes()[name](**{parameter: nonsense})
+
+
+@pytest.mark.parametrize("actions", [{"a": 1}, {0: 7}, {0: 1}, {}])
+def test_a_mapping_that_does_not_fit_the_environment_is_refused(actions):
+    with pytest.raises(ParameterError, match=r"policy\[\d+\] is \[.*\], which is not a probability distribution"):
+        rl.TD(policy_to_follow=actions).learn("FrozenLake-v1", steps=50, seed=1)
 
 
 @pytest.mark.parametrize("name", PARAMETERS)

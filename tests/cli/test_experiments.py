@@ -4,7 +4,8 @@ import pytest
 from PIL import Image
 
 from rlsuite.experiments import Experiment, compare, load_results, table
-from rlsuite.plotting import figure, figures
+from rlsuite.plotting import figure
+from rlsuite.plotting.figure_list import figures_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -84,7 +85,7 @@ def test_all_figures(rlsuite, small, tmp_path):
     rlsuite("run", "small.toml")
     done = rlsuite("plot", "small")
     assert done.code == 0
-    assert done.out.splitlines() == [f"small/grid-{name}.png" for name in figures()]
+    assert done.out.splitlines() == [f"small/grid-{name}.png" for name in figures_of(load_results("small")["grid"])]
     for path in done.out.splitlines():
         with Image.open(tmp_path / path) as picture:
             assert min(picture.size) > 400
@@ -244,3 +245,17 @@ def test_a_report_is_written_beside_the_results(rlsuite, tmp_path):
     assert (done.code, done.out) == (0, "one/report.html\n")
     assert "<title>one</title>" in (tmp_path / "one" / "report.html").read_text()
     assert "must end with .html" in rlsuite("report", "one", "-o", "one.pdf").err
+
+
+def test_shards_are_counted_and_merged(rlsuite, rlsuite_json, tmp_path):
+    (tmp_path / "one.toml").write_text(
+        "steps = 50\nseeds = 3\nenvironments = [{id = 'FrozenLake-v1'}]\nagents = [{name = 'sarsa'}]\n"
+    )
+    first = rlsuite("run", "one.toml", "--shard", "1/2", "--output", "a")
+    assert (first.code, first.out) == (0, "shard 1/2: 2 of 3 cells done, 1 to go\n")
+    assert rlsuite("run", "one.toml", "--shard", "2/2", "--output", "b").code == 0
+    assert rlsuite("runs", "a").out == "2 of 3 cells done, 1 to go\n"
+    assert rlsuite_json("runs", "whole", "--merge", "a", "b") == {"done": 3, "failures": [], "total": 3}
+    assert rlsuite("run", "one.toml", "--output", "whole").out.startswith("FrozenLake-v1")
+    assert "--shard 3/2 must be like '3/16'" in rlsuite("run", "one.toml", "--shard", "3/2").err
+    assert "holds no results" in rlsuite("runs", "nothing").err

@@ -108,8 +108,8 @@ def test_a_value_without_its_name_is_answered_with_the_call_that_works():
         eval(f"{owner}.{written}", {"rl": rl, "agent": agent, "mdp": mdp})
     with pytest.raises(CallError, match=r"^learn\(\) takes values by name after env: steps=, episodes=, seed=, loop="):
         agent.learn("FrozenLake-v1", object())
-    with pytest.raises(CallError, match=r"^compare\(\) takes results only, not 2 values$"):
-        rl.experiments.compare({}, 30)
+    with pytest.raises(CallError, match=r"^status_of\(\) takes folder only, not 2 values$"):
+        rl.experiments.status_of("runs", 30)
 
 
 def test_every_public_function_answers_a_value_without_its_name():

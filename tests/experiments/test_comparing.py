@@ -68,6 +68,7 @@ def test_seeds_may_not_suffice():
     ("change", "message"),
     [
         ({"agents": []}, "agents is empty"),
+        ({"agents": {"a": rl.Sarsa()}, "envs": None}, "envs is missing"),
         ({"agents": [rl.Sarsa(), rl.Sarsa()]}, "agents has Sarsa twice"),
         ({"envs": {}}, "envs is empty"),
         ({"agents": [rl.Sarsa()], "seeds": "enough"}, "give at least two"),

@@ -142,6 +142,11 @@ def test_frames_need_pandas(comparison):
         assert comparison.to_frame()["agent"].tolist() == ["good", "poor", "good", "poor"]
 
 
+def test_no_results_make_an_empty_comparison():
+    nothing = rl.compare({})
+    assert (list(nothing), nothing.pairs, nothing.sentences(), nothing.to_markdown().count("\n")) == ([], [], [], 1)
+
+
 def test_one_agent_or_one_seed_is_not_compared():
     assert rl.compare({"lake": [results("a", GOOD)]}).sentences() == ["one agent: give another one to compare"]
     lonely = rl.compare({"lake": [results("a", [0.5]), results("b", [0.6])]})

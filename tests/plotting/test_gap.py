@@ -87,7 +87,7 @@ def test_several_planners_by_their_names(plan, plan_of, caption_of):
 def test_a_plan_without_a_trace_is_one_mark(tiger):
     plan = rl.solve(tiger(), "reachable_beliefs", horizon=3)
     assert bounds(gap(plan), plan.method) == ([plan.seconds], [plan.lower_bound], [plan.upper_bound])
-    assert gap(plan).get_title(loc="left") == ""
+    assert gap(plan).get_title(loc="left") == "2 states, 3 actions, gamma 0.95"
 
 
 def test_bounds_that_never_moved_are_a_bar(plan_of, caption_of):
