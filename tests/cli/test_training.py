@@ -425,7 +425,8 @@ def test_an_environment_whose_drawing_fails_later_loses_no_agent(rlsuite, tmp_pa
     command = ("train", "q-learning", "undrawable.py:Undrawable", "--steps", "50", "--env", "pictures=3")
     done = rlsuite(*command, "--save", "a.npz", "--gif", "a.gif")
     assert (done.code, done.out) == (2, "")
-    warning, error = done.err.splitlines()[:2]
+    cut, warning, error = done.err.splitlines()[:3]
+    assert cut.startswith("rlsuite: warning: Undrawable, an episode of evaluation: 20 of 20 episodes were cut at ")
     assert warning.startswith("rlsuite: warning: what was learned is saved, but not the run")
     assert error.startswith("rlsuite: error: undrawable.py:Undrawable cannot be drawn: DependencyNotInstalled: ")
     assert rl.load(tmp_path / "a.npz").q_.shape == (2, 2)
