@@ -606,8 +606,9 @@ def test_nor_in_more_of_them():
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("first", range(76, 1_000, 66))
 def test_nor_in_a_thousand_of_them(first):
-    """But for a declared probability that is wrong by 0.01: the table draws wrongly once in 100 visits of one state, and
-    is found only if that happens in a step that is compared. Of these 924 environments seed 465 is not found.
+    """But for a declared probability that is wrong by 0.01: the table draws wrongly once in 100 visits of one state.
+
+    It is found only if that happens in a step that is compared. Of these 924 environments seed 465 is not found.
     """
     found = [fault for seed in range(first, first + 66) for fault in faults(seed)]
     assert {fault for fault in found if "lie small probability" not in fault} == set()
