@@ -22,7 +22,7 @@ agent = FittedQ(ExtraTreesRegressor(n_estimators=10), gamma=0.95, iterations=1)
 returns = []
 for _ in range(16):
     agent.learn(batch, seed=1)
-    returns.append(episode_of(car, agent.act, gamma=0.95, max_steps=50).total)
+    returns.append(episode_of(car, agent.act, gamma=0.95, max_steps=50).value)
 lines = {"return of the policy from the start": returns, "largest change of a target": agent.errors_}
 title = f"{len(batch):,} transitions, {(batch.reward > 0).sum()} of them to the top"
 plotting.mean_curves(lines, title=title, xlabel="rounds", ylabel="reward", ax=left)
