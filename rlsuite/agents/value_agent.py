@@ -119,8 +119,8 @@ class ValueAgent(Agent):
         NotLearned
             Before the first `learn`.
         ParameterError
-            If there are no features, they do not learn from data or were given fitted, or cannot be fitted to these
-            observations.
+            If the agent has no features, if they do not learn from data or were given fitted, or if they cannot be
+            fitted to these observations.
 
         Examples
         --------

@@ -43,7 +43,7 @@ def run(chosen: argparse.Namespace) -> int:
 
     if not chosen.file.endswith(".npz"):
         raise ParameterError(
-            f"{chosen.file!r} is no file of an agent: rlsuite train AGENT {chosen.environment} --save agent.npz "
+            f"{chosen.file!r} is not the file of an agent: rlsuite train AGENT {chosen.environment} --save agent.npz "
             "writes one"
         )
     agent = load(chosen.file)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
+from gymnasium.utils.seeding import np_random
 from numpy.random import Generator
 
 from rlsuite import errors
@@ -70,6 +71,12 @@ class Follower:
         self._elapsed = elapsed
         self._rng = copy.deepcopy(self.generator())
         self.take_state()
+
+    def after_seeded_reset(self, seed: int, observation: Observation, info: Info) -> None:
+        """Take the state of an environment that has been reset with a seed, and compare the answer with that draw."""
+        self._rng, _ = np_random(seed)
+        self.take_state()
+        self.after_reset(observation, info)
 
     def after_reset(self, observation: Observation, info: Info) -> None:
         """Compare the answer of `reset`."""

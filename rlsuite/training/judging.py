@@ -330,11 +330,14 @@ class _Follows(gymnasium.Wrapper[Any, Any, Any, Any]):
             return None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode, which the table is to begin, too: with a seed it is set before."""
-        self.env.reset(seed=seed, options=options)
-        self._compare(self.follower.begin, 0)
-        observation, info = self.env.reset(options=options)
-        self._compare(self.follower.after_reset, observation, info)
+        """Begin an episode, and compare its start with the one that the table draws with this seed."""
+        if seed is None:
+            self._compare(self.follower.begin, 0)
+        observation, info = self.env.reset(seed=seed, options=options)
+        if seed is None:
+            self._compare(self.follower.after_reset, observation, info)
+        else:
+            self._compare(self.follower.after_seeded_reset, seed, observation, info)
         return observation, info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:

@@ -70,7 +70,7 @@ class ValueErrors:
 
 
 def value_errors(mdp: object, time_limit: int, prediction: Prediction) -> ValueErrors | None:
-    """Prepare to measure predictions; None if there are no exact values to compare them with."""
+    """Prepare to measure predictions; None if the exact values are unknown."""
     if not isinstance(mdp, MDP) or prediction.value.shape != (mdp.n_states,):
         return None
     try:

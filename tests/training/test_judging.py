@@ -3,6 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
@@ -99,6 +100,29 @@ def test_a_declared_table_is_compared_with_what_happens():
     assert (agrees.exact, agrees.regret, agrees.unknown) == (0.25, 0.0, "")
     assert "its table says reward 1.0, but its step returns 2.0" in pays.unknown
     assert "cannot be compared with its table (AttributeError" in hides.unknown
+
+
+@pytest.mark.parametrize("draws", [True, False])
+def test_an_environment_with_a_declared_table_is_reset_once_an_episode(draws):
+    """Where the start is drawn, it is compared with the draw of the table with the same seed."""
+
+    class Lake(FrozenLakeEnv):
+        resets = 0
+
+        def reset(self, *, seed=None, options=None):
+            self.resets += 1
+            answer = super().reset(seed=seed, options=options)
+            if draws:
+                return answer
+            self.s = 0  # whatever was drawn
+            return 0, answer[1]
+
+    lake = Lake()
+    lake.initial_state_distrib = np.full(16, 1 / 16)
+    found = rl.evaluate([2] * 16, lake, episodes=20, seed=1, gamma=0.9)
+    assert lake.resets == 20
+    assert (found.exact is not None) is draws
+    assert draws or "at reset its table says observation" in found.unknown
 
 
 def test_an_environment_of_ones_own_is_asked_only_where_that_is_wanted():

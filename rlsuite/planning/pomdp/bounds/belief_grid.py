@@ -254,8 +254,8 @@ def belief_grid(
         How many grid points there may be.
     **limits
         When to stop: `tol` or `gap`, `rtol`, `deadline`, `progress`; see `Limits`. How close the bounds can be depends
-        on the resolution. Without a grid there is no answer, and with a horizon none before the last step: if there is
-        no time for these, that is an error.
+        on the resolution. There is an answer once the grid is built, and with a horizon after the last step: a deadline
+        that leaves no time for these is an error.
 
     Returns
     -------
