@@ -275,12 +275,12 @@ def _say_if_endless(chosen: argparse.Namespace, agent: "Agent", env: "Env") -> N
 
 def _length(chosen: argparse.Namespace, agent: "Agent", env: "Env") -> Keywords:
     """How long to learn and how often to evaluate: at the end at least, if the greedy policy can be evaluated."""
-    from rlsuite.environments.facts import NO_LIMIT, facts_of
+    from rlsuite.experiments.comparing import last_evaluation
 
     amount: int = chosen.episodes if chosen.steps is None else chosen.steps
     every = chosen.evaluate_every
-    if every is None and (agent.gamma < 1.0 or facts_of(env).time_limit != NO_LIMIT):
-        every = max(1, amount // 50) if chosen.plot and _figure(chosen) in EVALUATIONS else max(1, amount)
+    if every is None and (last := last_evaluation(agent, env, max(1, amount))) is not None:
+        every = max(1, amount // 50) if chosen.plot and _figure(chosen) in EVALUATIONS else last
     return {
         "steps": chosen.steps,
         "episodes": chosen.episodes,

@@ -109,9 +109,8 @@ def compare(
         own_options(agent, loop, tabulate, None)  # says what is not an agent, before anything is learned
     found: dict[str, list[Results]] = {}
     for where, env in places.items():
-        made = find_env(env) if isinstance(env, str) else env
 
-        def learned(label: str, chosen: Sequence[int], env: str | Env = env, made: Env = made) -> Results:
+        def learned(label: str, chosen: Sequence[int], env: str | Env = env) -> Results:
             agent = learners[label]
             return train(
                 agent,
@@ -122,7 +121,7 @@ def compare(
                 workers=workers,
                 loop=loop,
                 tabulate=tabulate,
-                evaluate_every=evaluate_every or last_evaluation(agent, made, steps or episodes),
+                evaluate_every=evaluate_every or last_evaluation(agent, env, steps or episodes),
                 record_every=record_every,
                 progress=progress,
                 label=label,
@@ -137,10 +136,19 @@ def compare(
     return Comparison(found, margin if seeds == "enough" else None)
 
 
-def last_evaluation(agent: "Agent", env: Env, amount: int | None) -> int | None:
-    """Time of a single evaluation, at the end of a run, if the greedy policy can be evaluated; else None."""
-    can_be = agent.gamma < 1.0 or facts_of(env).time_limit != NO_LIMIT
-    return amount if can_be else None
+def last_evaluation(agent: "Agent", env: str | Env, amount: int | None) -> int | None:
+    """Time of a single evaluation, at the end of a run, if the greedy policy can be evaluated; else None.
+
+    Without a discount it can where there is a time limit: only then an environment is made to look at it, and closed.
+    """
+    if agent.gamma < 1.0:
+        return amount
+    made = find_env(env)
+    try:
+        return None if facts_of(made).time_limit == NO_LIMIT else amount
+    finally:
+        if made is not env:
+            made.close()
 
 
 def _enough(

@@ -11,7 +11,6 @@ from rlsuite.core.aliases import Env
 from rlsuite.core.checks import one_of
 from rlsuite.core.frames import DataFrame, frame_of
 from rlsuite.core.keywords import says_what_to_write
-from rlsuite.environments.finding import find_env
 from rlsuite.errors import ParameterError
 from rlsuite.experiments.comparing import label_envs, last_evaluation
 from rlsuite.experiments.grid import Grid, settings, text_of, with_setting
@@ -173,7 +172,6 @@ def sweep(
     own_options(agent, loop, tabulate, None)  # says what is not an agent
     agents = [(setting, with_setting(agent, setting)) for setting in settings(grid)]
     (where,) = label_envs([env])
-    made = find_env(env)
     runs: list[Results] = []
     for setting, one in agents:
         found = train(
@@ -185,7 +183,7 @@ def sweep(
             workers=workers,
             loop=loop,
             tabulate=tabulate,
-            evaluate_every=evaluate_every or last_evaluation(one, made, steps or episodes),
+            evaluate_every=evaluate_every or last_evaluation(one, env, steps or episodes),
             record_every=record_every,
             progress=progress,
             label=f"{type(agent).__name__}({text_of(setting)})",

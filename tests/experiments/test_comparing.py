@@ -5,6 +5,7 @@ import pytest
 import rlsuite as rl
 import rlsuite.features
 from rlsuite.errors import ParameterError
+from rlsuite.experiments.comparing import last_evaluation
 from rlsuite.experiments.lookup import find_agent_class
 
 
@@ -33,6 +34,38 @@ def test_without_a_discount_and_a_time_limit_returns_are_compared():
     assert {row.measure for row in found} == {"return per episode"}
     assert {row.optimum for row in found} == {-13.0}
     assert all(row.regret > 0.0 for row in found)
+
+
+def test_no_environment_is_made_but_those_of_the_runs(monkeypatch):
+    """Only the time limit of one without a discount has to be looked at, in one that is closed again."""
+    made, closed = [], []
+
+    class Short(gymnasium.Env):
+        observation_space = action_space = gymnasium.spaces.Discrete(2)
+
+        def __init__(self):
+            made.append(self)
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            return 0, {}
+
+        def step(self, action):
+            return 0, 1.0, True, False, {}
+
+        def close(self):
+            closed.append(self)
+
+    monkeypatch.setitem(gymnasium.registry, "Short-v0", gymnasium.envs.registration.EnvSpec("Short-v0", Short))
+    rl.train(rl.Sarsa(gamma=0.9), "Short-v0", steps=5, seeds=2, evaluate_every=5)
+    of_train = len(made)
+    rl.compare([rl.Sarsa(gamma=0.9)], "Short-v0", steps=5, seeds=2)
+    assert len(made) == 2 * of_train
+    rl.sweep(rl.Sarsa(gamma=0.9), "Short-v0", {"learning_rate": [0.1]}, steps=5, seeds=2)
+    assert len(made) == 3 * of_train
+    closed.clear()
+    assert last_evaluation(rl.Sarsa(gamma=1.0), "Short-v0", 5) is None
+    assert closed == made[3 * of_train :]
 
 
 ENOUGH = {"envs": "FrozenLake-v1", "steps": 300, "seeds": "enough", "margin": 0.2, "most_seeds": 150}
