@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
-from scipy.stats import trim_mean
 
 from rlsuite.core.checks import one_of
 from rlsuite.models.aliases import FloatArray
@@ -33,6 +32,8 @@ def interquartile_mean(scores: FloatArray) -> FloatArray:
     >>> float(interquartile_mean(np.array([-100.0, 1.0, 2.0, 3.0])))
     1.5
     """
+    from scipy.stats import trim_mean  # loads half a second of SciPy, which tables do not need
+
     return np.asarray(trim_mean(scores, 0.25, axis=-1))
 
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from rlsuite.approximation.selection.paired_tests import holm, paired_t, wilcoxon
 from rlsuite.models.aliases import FloatArray
 from rlsuite.training.results import Bounds
 from rlsuite.training.statistics import mean_interval
@@ -73,6 +72,8 @@ def pair_of(
     >>> pair.first, pair.difference, pair.wilcoxon_p_value, pair.improvement
     ('Sarsa', 29.5, 0.03125, 1.0)
     """
+    from rlsuite.approximation.selection.paired_tests import paired_t, wilcoxon  # load half a second of SciPy
+
     if np.mean(samples[0]) < np.mean(samples[1]):
         names, samples = (names[1], names[0]), (samples[1], samples[0])
     differences = samples[0] - samples[1]
@@ -96,6 +97,8 @@ def pair_of(
 
 def corrected(pairs: Sequence[Pair]) -> list[Pair]:
     """Return the pairs with p values that are corrected for their number, with Holm's method."""
+    from rlsuite.approximation.selection.paired_tests import holm  # loads half a second of SciPy
+
     p_values = holm([pair.wilcoxon_p_value for pair in pairs])
     return [pair._replace(p_value=float(p)) for pair, p in zip(pairs, p_values, strict=True)]
 

@@ -1,4 +1,6 @@
 import csv
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -152,3 +154,10 @@ def test_one_agent_or_one_seed_is_not_compared():
     lonely = rl.compare({"lake": [results("a", [0.5]), results("b", [0.6])]})
     assert lonely.sentences() == ["two seeds in common are needed"]
     assert lonely.pairs == []
+
+
+def test_tables_and_figures_load_no_statistics_that_they_do_not_need():
+    """scipy.stats takes half a second; only pairs and aggregates need it."""
+    code = "import sys, rlsuite.experiments.comparing, rlsuite.plotting.reporting; print('scipy.stats' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
