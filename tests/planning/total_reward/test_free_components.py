@@ -4,6 +4,8 @@ The optimal total reward is the least solution of V >= r + C V that is at least 
 HiGHS finds it without a policy, a collapsed model, or a sweep.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +14,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array, eye_array, kron
 
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
-from rlsuite.errors import ModelError
+from rlsuite.errors import ConvergenceWarning, ModelError
 from rlsuite.models import MDP
 from rlsuite.planning import evaluate_policy, solve
 from rlsuite.planning.mdp import stochastic_shortest_path as module
@@ -247,8 +249,22 @@ def random_model(seed):
 @given(seed=st.integers(0, 10**6))
 def test_against_linear_programs(seed):
     mdp = random_model(seed)
-    solution = checked(mdp, solve(mdp))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        solution = solve(mdp)
+    if module.EXACT == SWEEPS and not solution.converged:  # which happens once in some 2,500 models, see below
+        assert solution.error_bound == np.inf
+        return
+    checked(mdp, solution)
     np.testing.assert_allclose(solution.value, by_linear_program(mdp), rtol=0, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::rlsuite.errors.ConvergenceWarning")
+def test_models_that_are_given_up():
+    """Sweeps find no upper bound of model 110, and say so; linear systems, the default, solve it."""
+    given_up = [seed for seed in range(400) if not solve(random_model(seed)).converged]
+    assert given_up == ([110] if module.EXACT == SWEEPS else [])
 
 
 @pytest.mark.parametrize("env", ["FrozenLake-v1", "FrozenLake8x8-v1", "rlsuite/ChangingMaze-v0"])
