@@ -64,11 +64,11 @@ def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"a report is an HTML file: {target.name} must end with .html")
+    run = read_run(Path(folder))
     try:
         from jinja2 import Environment, StrictUndefined
     except ImportError as error:
         raise MissingPackage("reports need Jinja2, which is not installed: pip install 'rlsuite[report]'") from error
-    run = read_run(Path(folder))
     results = load_results(folder)
     config: dict[str, Any] = run["config"]
     # Pairs of a sweep are too many, and its settings were not chosen to be compared with each other.
