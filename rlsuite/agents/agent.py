@@ -1,10 +1,11 @@
 """The base of all agents: parameters, memory, learning, acting, saving."""
 
+import copy
 import functools
 import inspect
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import ClassVar, Self, cast
@@ -42,6 +43,7 @@ from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record
 from rlsuite.training.run import Run
 from rlsuite.training.run_log import Keeping
+from rlsuite.training.value_error import Prediction
 
 _one_at_a_time = threading.Lock()
 
@@ -290,7 +292,7 @@ class Agent(Learner):
                 run.use(loop, budget.patience(loop))
             before = self._before_learning(run, has_learned)
             try:
-                run.learn(budget, self.frozen_policy, progress, keeping, getattr(self, "prediction", None))
+                run.learn(budget, self.frozen_policy, progress, keeping, self._prediction())
             except errors.LearningError as error:
                 before.check(type(self).__name__, error)
                 raise
@@ -312,12 +314,31 @@ class Agent(Learner):
         return before
 
     def first_run(
-        self, env: str | Env, seed: int, loop: LoopChoice, optima: Optima | None, budget: Budget
+        self,
+        env: str | Env,
+        seed: int,
+        loop: LoopChoice,
+        optima: Optima | None,
+        budget: Budget,
+        like: Run | None = None,
     ) -> Run | None:
-        """Begin one of the runs of `rlsuite.train`, which differ in seeds alone; None if it has another `learn`."""
+        """Begin one of many runs that differ in seeds alone; None if it has another `learn`.
+
+        Part of `rlsuite.train` and of experiments, as is `measured`.
+        """
         if type(self).learn is not Agent.learn:
             return None
-        return self._start(env, seed, budget.first_loop(loop), optima, budget.patience(loop))
+        return self._start(env, seed, budget.first_loop(loop), optima, budget.patience(loop), like)
+
+    def measured(self, memory: Own) -> tuple[Callable[[], Policy], Callable[[], Prediction] | None]:
+        """What evaluations ask for while this agent learns with another memory: its policy, and its prediction."""
+        own = copy.copy(self)
+        own._memory = memory
+        return own.frozen_policy, own._prediction()
+
+    def _prediction(self) -> Callable[[], Prediction] | None:
+        """What gives the state values learned so far, of an agent that evaluates a policy."""
+        return getattr(self, "prediction") if hasattr(type(self), "prediction") else None  # noqa: B009 - of subclasses
 
     def _keeping(self, save_to: str | PathLike[str] | None, save_every: float | None) -> Keeping | None:
         """Check where and how often the run is to be kept."""
@@ -356,12 +377,20 @@ class Agent(Learner):
             self.generator_ = rng
         return reason
 
-    def _start(self, env: str | Env, seed: int | None, loop: LoopChoice, optima: Optima | None, patience: float) -> Run:
+    def _start(
+        self,
+        env: str | Env,
+        seed: int | None,
+        loop: LoopChoice,
+        optima: Optima | None,
+        patience: float,
+        like: Run | None = None,
+    ) -> Run:
         made = find_env(env)
         seed = cast(int, np.random.SeedSequence(None if seed is None else whole_number("seed", seed, 0)).entropy)
         encode = self.bind_environment(made, seed)
         rule, expected = self.compiled_rule(), ExpectedRewards.of(self, self.expected_rewards)
-        run = Run(made, rule, self._restore_memory, self.gamma, seed, loop, optima, encode, expected, patience)
+        run = Run(made, rule, self._restore_memory, self.gamma, seed, loop, optima, encode, expected, patience, like)
         self._run, self._asked_for, self._loaded = run, env, None
         self._memory = run.learner.memory
         self.seed_ = run.seed

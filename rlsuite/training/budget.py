@@ -2,10 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
+
+import numpy as np
 
 from rlsuite import errors
 from rlsuite.core.checks import whole_amount
+from rlsuite.models.aliases import IndexArray
 from rlsuite.training.results import TimeUnit
 
 LoopChoice = Literal["auto", "compiled", "stepwise"]
@@ -13,6 +16,21 @@ LOOPS: tuple[LoopChoice, ...] = ("auto", "compiled", "stepwise")
 
 PATIENCE = 120.0
 """Seconds in which an environment that has no table is asked for one, if that is asked for."""
+
+
+class Schedule(NamedTuple):
+    """When a run is recorded and evaluated."""
+
+    times: IndexArray
+    """All times, ascending."""
+    recorded: IndexArray
+    """Those that are in the records; the others are of evaluations alone."""
+    ends: IndexArray
+    """How many of all times have passed when the run is evaluated, or ends."""
+
+    def ahead(self, reached: int) -> int:
+        """How many times have passed at the next evaluation, after so many."""
+        return int(self.ends[np.searchsorted(self.ends, reached, side="right")])
 
 
 @dataclass(frozen=True)
@@ -82,6 +100,15 @@ class Budget:
     def patience(self, loop: LoopChoice) -> float:
         """Return how many seconds may be spent on asking the environment for its table; 0 if that is not wanted."""
         return PATIENCE if self.tabulate or (self.tabulate is None and loop == "compiled") else 0.0
+
+    def schedule(self, start: int = 0) -> Schedule:
+        """Return when a run that begins at this time is recorded and evaluated."""
+        times = recorded = start + np.array(self.times(self.record_every))
+        stops = recorded[-1:]
+        if self.evaluate_every is not None:
+            stops = start + np.array(self.times(self.evaluate_every))
+            times = np.union1d(recorded, stops)
+        return Schedule(times, recorded, np.searchsorted(times, stops, side="right"))
 
     def times(self, every: int) -> list[int]:
         """Multiples of ``every`` up to the end, and the end itself; counted from what has been done."""

@@ -10,31 +10,46 @@ A table that is not known to be right is verified as in a run by itself (`rlsuit
 which grow apart, are learned with by themselves, and must give the records that they have here.
 """
 
+import math
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from rlsuite.core.seeding import pcg64_states, seed_words
+from rlsuite.environments.facts import NO_LIMIT
 from rlsuite.environments.forms.form import Adapter
 from rlsuite.models.aliases import AnyArray, BoolArray
 from rlsuite.training import kernels
+from rlsuite.training.acting import Policy
 from rlsuite.training.budget import Budget
 from rlsuite.training.engines import CHUNK, CompiledEngine, kernel_arguments
+from rlsuite.training.evaluation import evaluator
 from rlsuite.training.failures import FailedRun
 from rlsuite.training.learned import Lookout
 from rlsuite.training.legality import Legality
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.run import Run
+from rlsuite.training.value_error import Prediction
 
 BLOCK = 64
 """Seeds whose generators are prepared together."""
 
-InitMemory = Callable[[BoolArray, Legality], Any]
+
+class Learning(Protocol):
+    """What is asked of an agent."""
+
+    def init_memory(self, legal: BoolArray, legality: Legality) -> Any:
+        """Make an empty memory."""
+        ...
+
+    def measured(self, memory: Any) -> tuple[Callable[[], Policy], Callable[[], Prediction] | None]:
+        """What gives the policy that is evaluated, and what the values learned so far, if these are measured."""
+        ...
 
 
 class Replicas:
@@ -46,26 +61,33 @@ class Replicas:
         One such run, which has not begun to learn; its environment belongs to it.
     adapter : Adapter
         The compiled form of its environment.
-    init_memory : callable
-        The agent's.
+    agent : Learning
+        The agent.
     budget : Budget
-        How long each run is; without evaluations.
+        How long each run is.
     """
 
-    def __init__(self, run: Run, adapter: Adapter, init_memory: InitMemory, budget: Budget):
+    def __init__(self, run: Run, adapter: Adapter, agent: Learning, budget: Budget):
         self.run = run
         self.adapter = adapter
-        self.init_memory = init_memory
+        self.agent = agent
         self.budget = budget
         self.doubt: Record | FailedRun | None = None
         """A run by itself that differs from the one here; then none of these may be used."""
 
     @classmethod
-    def of(cls, run: Run, init_memory: InitMemory, budget: Budget) -> Self | None:
-        """Prepare the runs; None if they are evaluated, the reset is not known to the last bit, or no run would end."""
+    def of(cls, run: Run, agent: Learning, budget: Budget) -> Self | None:
+        """Prepare the runs; None if the reset is not known to the last bit, or no run would end.
+
+        Nor if they are evaluated, and the class of the environment is not known, or its model is not.
+        """
         adapter = run.form.adapter
-        if budget.evaluate_every is not None or run.engine.loop != "compiled":
+        if run.engine.loop != "compiled":
             return None
+        if budget.evaluate_every is not None:
+            exact = isinstance(run.engine, CompiledEngine) and run.model_to_evaluate_on() is not None
+            if not exact or (run.gamma == 1.0 and run.facts.time_limit == NO_LIMIT):
+                return None
         if adapter is None or adapter.recording is not None or run.learner.view or not run.facts.only_transparent():
             return None
         if budget.unit == "episodes" and run.endless():
@@ -79,7 +101,7 @@ class Replicas:
             adapter.functions.begin(adapter.functions.data, (), expected)
             if adapter.generator().bit_generator.state != expected.bit_generator.state:
                 return None
-        return cls(run, adapter, init_memory, budget)
+        return cls(run, adapter, agent, budget)
 
     def runs(
         self,
@@ -110,7 +132,7 @@ class Replicas:
         stop = threading.Event()
 
         def work() -> None:
-            replica = _Replica(self, stop)
+            replica = Replica(self, stop)
             while waiting and not stop.is_set():
                 try:
                     first, block = waiting.popleft()
@@ -155,13 +177,25 @@ def _same(record: Record, other: Record | FailedRun) -> bool:
     return all(one.tobytes() == two.tobytes() for one, two in pairs if isinstance(one, np.ndarray))
 
 
-class _Replica:
-    """The memory and the generators of one thread."""
+class Replica:
+    """The memory and the generators of one thread.
 
-    def __init__(self, replicas: Replicas, stop: threading.Event):
-        self.run, self.stop, budget = replicas.run, stop, replicas.budget
+    Parameters
+    ----------
+    replicas : Replicas
+        The runs.
+    stop : Event
+        Set by another thread: no run is completed.
+    longest : float
+        Seconds after which a run is given up, and none of the others is begun.
+    """
+
+    def __init__(self, replicas: Replicas, stop: threading.Event, longest: float = math.inf):
+        self.run, self.stop, self.longest, budget = replicas.run, stop, longest, replicas.budget
+        self.too_long = False
+        """Whether a run was given up."""
         learner = replicas.run.learner
-        self.memory = memory = replicas.init_memory(learner.legal, learner.legality)
+        self.memory = memory = replicas.agent.init_memory(learner.legal, learner.legality)
         self.run_state = kernels.new_run_state()
         self.agent_bits: Any = np.random.PCG64(0)  # its state is typed as a private class
         self.env_bits: Any = np.random.PCG64(0)
@@ -174,13 +208,17 @@ class _Replica:
         ]
         self.lookout = Lookout(memory)
         self.unit: TimeUnit = budget.unit
-        self.times = np.array(budget.times(budget.record_every))
+        self.schedule = budget.schedule()
+        self.evaluate = self.judge = None
+        if budget.evaluate_every is not None:
+            self.evaluate = evaluator(self.run.facts, self.run.model_to_evaluate_on(), self.run.gamma, 0, None)
+        self.policy, self.prediction = replicas.agent.measured(memory)
         self.clock = kernels.ALL_STEPS if budget.unit == "steps" else kernels.ALL_EPISODES
-        self.recorded, self.finished = np.empty((self.times.size, 2)), np.empty((min(CHUNK, budget.amount), 3))
+        self.recorded, self.finished = np.empty((self.schedule.times.size, 2)), np.empty((min(CHUNK, budget.amount), 3))
         self.arguments: tuple[Any, ...] = kernel_arguments(
             learner, replicas.adapter, env_rng, self.run.facts.time_limit
         )
-        arguments: tuple[Any, ...] = (*self.arguments, 0, *self._limits(self.times))
+        arguments: tuple[Any, ...] = (*self.arguments, 0, *self._limits(self.schedule.times))
         self.kernel: Callable[..., tuple[int, int, Any]] = kernels.run_compiled.for_types_of(*arguments)
 
     def _limits(self, due: AnyArray) -> tuple[Any, ...]:
@@ -188,7 +226,7 @@ class _Replica:
         return CHUNK, self.clock, due, self.recorded, self.finished
 
     def records(self, seeds: Sequence[int]) -> Iterator[Record | None]:
-        """Run some seeds; None stands for a run that was ended by an error, or stopped."""
+        """Run some seeds; None stands for a run that was ended by an error, stopped, or given up."""
         reset_seeds = seed_words(seeds, 1, child=1)[:, 0].tolist()
         for seed, agent_state, env_state in zip(
             seeds, pcg64_states(seeds, child=0), pcg64_states(reset_seeds), strict=True
@@ -196,27 +234,44 @@ class _Replica:
             self.agent_bits.state, self.env_bits.state = agent_state, env_state
             for array, initial in self.initial:
                 np.copyto(array, initial)
-            yield self._record(seed)
+            yield None if self.too_long else self._record(seed)
 
     def _record(self, seed: int) -> Record | None:
         """Run one seed from the states that have been set."""
         finished: list[AnyArray] = []
         sums: list[AnyArray] = []
-        state, due, seconds = 0, self.times, 0.0
-        n_episodes = 0
-        while due.size:
+        evaluations: list[tuple[int, float, float, float]] = []
+        state, seconds = 0, 0.0
+        times, recorded = self.schedule[:2]
+        n_episodes = reached = 0
+        while reached < times.size:
+            ahead = self.schedule.ahead(reached)
             began = time.perf_counter()
-            code, n_recorded, state = self.kernel(*self.arguments, state, *self._limits(due))
+            code, n_recorded, state = self.kernel(*self.arguments, state, *self._limits(times[reached:ahead]))
             seconds += time.perf_counter() - began
-            if code != kernels.FINE or self.stop.is_set():
+            self.too_long = self.too_long or seconds > self.longest
+            if code != kernels.FINE or self.stop.is_set() or self.too_long:
                 return None
             before, n_episodes = n_episodes, int(self.run_state.position[kernels.ALL_EPISODES])
             finished.append(self.finished[: n_episodes - before].copy())
             sums.append(self.recorded[:n_recorded].copy())
-            due = due[n_recorded:]
+            reached += n_recorded
+            if self.evaluate is not None and reached == ahead:
+                now = int(self.run_state.position[self.clock])
+                found, error = self.evaluate(self.policy(), now), math.nan
+                if self.prediction is not None:
+                    self.judge, error = self.run.judged(self.judge, self.prediction())
+                evaluations.append((now, found.value, found.total, error))
         if self.lookout.lost():
             return None
-        return self.run.record_of(seed, self.unit, np.concatenate(finished), self.times, np.concatenate(sums), seconds)
+        measured = np.concatenate(sums)
+        if times is not recorded:  # some are the times of evaluations only
+            measured = measured[np.isin(times, recorded)]
+        record = self.run.record_of(seed, self.unit, np.concatenate(finished), recorded, measured, seconds)
+        if self.evaluate is None:
+            return record
+        ends = self.evaluate.ends(self.policy())
+        return self.run.with_evaluations(record, evaluations, self.prediction is not None, ends)
 
 
 def _arrays(memory: Any) -> Iterator[AnyArray]:

@@ -3,7 +3,7 @@
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, cast
@@ -41,7 +41,7 @@ from rlsuite.training.run_log import Keeping, RunLog
 from rlsuite.training.signals import EndingSignals, Stopped
 from rlsuite.training.step_buffer import first_answer, first_mask_of
 from rlsuite.training.stepping import EnvironmentEngine
-from rlsuite.training.value_error import Prediction, value_errors
+from rlsuite.training.value_error import Prediction, ValueErrors, value_errors
 from rlsuite.training.verification import VerifiedEngine
 from rlsuite.training.watch import Watch
 
@@ -76,6 +76,9 @@ class Run:
         The range of rewards that the agent expects; None for any.
     patience : float
         Seconds that may be spent on tabulating an environment that has no table.
+    like : Run, optional
+        Another run in the same environment, of a known class, with the same discount and loop, of an agent that is
+        shown ids: what was found out about the environment holds here, too.
     """
 
     def __init__(
@@ -90,6 +93,7 @@ class Run:
         encode: Encoding | None = None,
         expected: ExpectedRewards | None = None,
         patience: float = 0.0,
+        like: "Run | None" = None,
     ):
         if loop not in LOOPS:
             raise errors.ParameterError(errors.unknown("loop", loop, LOOPS))
@@ -107,10 +111,10 @@ class Run:
         observation, info = first_answer(env, int(env_seed.generate_state(1)[0]))
 
         # a table says which actions are legal for each id; otherwise the environment says it at every step
-        self.facts = facts = facts_of(env)
+        self.facts = facts = facts_of(env) if like is None else like.facts
         masked = facts.has_action_mask(info) and (encode is not None or not facts.has_table)
         self.patience = patience
-        self.form = form_of(facts, Wish(gamma, loop, encode, masked, patience))
+        self.form = form_of(facts, Wish(gamma, loop, encode, masked, patience)) if like is None else like.form
         model = self.form.model
         self.mask_info = info if masked else None
         self.first_info = info
@@ -229,14 +233,11 @@ class Run:
         clock = ALL_STEPS if budget.unit == "steps" else ALL_EPISODES
         log = self.log
         start = int(position[clock])
-        log.record_times = times = start + np.array(budget.times(budget.record_every))
-        stops = times[-1:]
+        log.times, log.record_times, _ = schedule = budget.schedule(start)
+        times = log.times
         evaluate = judge = None
         if budget.evaluate_every:
-            stops = start + np.array(budget.times(budget.evaluate_every))
-            times = np.union1d(times, stops)
-            evaluate = evaluator(self.facts, self._model_to_evaluate_on(), self.gamma, self.seed, self.encode)
-        log.times = times
+            evaluate = evaluator(self.facts, self.model_to_evaluate_on(), self.gamma, self.seed, self.encode)
         bar: Any = nullcontext()  # tqdm's types are incomplete; and even a disabled bar starts a thread
         if progress:
             bar = tqdm(total=budget.amount, unit=budget.unit[:-1], desc="compiling")
@@ -246,9 +247,8 @@ class Run:
             self._tell(signals, int(times[-1]) if clock == ALL_STEPS else None)
             if keeping is not None:
                 keeping.begin()
-            ends = np.searchsorted(times, stops, side="right")
             while log.reached < times.size:
-                ahead = int(ends[np.searchsorted(ends, log.reached, side="right")])
+                ahead = schedule.ahead(log.reached)
                 most = CHUNK if keeping is None else keeping.steps_at_once()
                 began, steps = time.perf_counter(), int(position[ALL_STEPS])
                 signals.in_step = True
@@ -280,9 +280,7 @@ class Run:
                 if evaluate is not None and log.reached == ahead:
                     found, error = evaluate(policy(), int(position[clock])), math.nan
                     if prediction is not None:
-                        learned = prediction()
-                        judge = judge or value_errors(self.form.judged, self.facts.time_limit, learned)
-                        error = math.nan if judge is None else judge.of(learned.value)
+                        judge, error = self.judged(judge, prediction())
                         log.follows = True
                     log.evaluations.append((int(position[clock]), found.value, found.total, error))
             if isinstance(self.engine, VerifiedEngine) and (difference := self.engine.finish()):
@@ -327,9 +325,18 @@ class Run:
         record = self.record_of(
             self.seed, log.unit, np.concatenate(log.finished), reached, sums, log.seconds, compiling_seconds
         )
-        if not log.evaluations:
-            return record
-        evaluations = np.array(log.evaluations)
+        return self.with_evaluations(record, log.evaluations, log.follows, log.ends) if log.evaluations else record
+
+    def judged(self, judge: ValueErrors | None, learned: Prediction) -> tuple[ValueErrors | None, float]:
+        """How far learned state values are from the exact ones, and what measures it, made at the first time."""
+        judge = judge or value_errors(self.form.judged, self.facts.time_limit, learned)
+        return judge, math.nan if judge is None else judge.of(learned.value)
+
+    def with_evaluations(
+        self, record: Record, found: Sequence[tuple[int, float, float, float]], follows: bool, ends: float | None
+    ) -> Record:
+        """Add evaluations to a record: their times, values, returns and errors."""
+        evaluations = np.array(found)
         model, value, total = self.form.judged if self.optima else None, UNKNOWN, UNKNOWN
         if self.optima is not None and model is not None:
             value, total = self.optima.bounds(model, self.facts.time_limit)
@@ -338,9 +345,9 @@ class Run:
             evaluation_time=evaluations[:, 0].astype(np.int64),
             evaluation=evaluations[:, 1],
             evaluation_return=evaluations[:, 2],
-            follows=log.follows,
+            follows=follows,
             value_error=evaluations[:, 3] if np.isfinite(evaluations[:, 3]).all() else np.zeros(0),
-            end_probability=log.ends,
+            end_probability=ends,
             value_bounds=value,
             return_bounds=total,
         )
@@ -409,7 +416,7 @@ class Run:
             return without_model(self.facts, tabulated=self.form.kind == "attributes")
         return self.optima.of(model)
 
-    def _model_to_evaluate_on(self) -> MDP | POMDP | None:
+    def model_to_evaluate_on(self) -> MDP | POMDP | None:
         """The model by which policies are evaluated exactly; None for episodes."""
         declared = self.form.model
         if declared is not None or (self.gamma == 1.0 and self.facts.time_limit == NO_LIMIT):

@@ -53,8 +53,8 @@ def train(
     """Learn with many seeds; each record equals that of ``agent.learn(env, ..., seed=seed)`` on a new agent.
 
     On a table of Gymnasium's toy_text environments, of a `TabularEnv` or of ``rlsuite_envs``, everything but the
-    steps themselves is done once for all seeds, so that a seed costs some 40 microseconds more than its steps. With
-    ``evaluate_every``, features, or another environment, each seed begins from scratch, which takes some milliseconds.
+    steps themselves is done once for all seeds, so that a seed costs some 40 microseconds more than its steps and
+    evaluations. With features, or in another environment, each seed begins from scratch, which takes some milliseconds.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def train(
             learner = dataclasses.replace(agent)
             with suppress(Exception):  # it will be raised again in the run of this seed
                 first = learner.first_run(run.own_env(), chosen[0], loop, optima, budget)
-            replicas = None if first is None else Replicas.of(first, learner.init_memory, budget)
+            replicas = None if first is None else Replicas.of(first, learner, budget)
         runs: dict[int, Record | FailedRun] = {}
         if replicas is not None:
             runs = replicas.runs(chosen, workers, run, bar.update, ends)

@@ -17,7 +17,7 @@ from rlsuite.testing import problems
 from rlsuite.training import replicas
 from rlsuite.training.budget import Budget
 from rlsuite.training.optimum import Optima
-from rlsuite.training.replicas import Replicas, _Replica
+from rlsuite.training.replicas import Replica, Replicas
 
 gymnasium.register_envs(rlsuite_envs)
 
@@ -26,7 +26,7 @@ ARRAYS = ("episode_return", "episode_length", "episode_regret", "time", "cumulat
 
 
 def prepared(agent, env, budget):
-    return Replicas.of(agent.first_run(env, 0, "compiled", Optima(), budget), agent.init_memory, budget)
+    return Replicas.of(agent.first_run(env, 0, "compiled", Optima(), budget), agent, budget)
 
 
 def assert_same(one, other):
@@ -46,7 +46,7 @@ def test_every_agent_learns_the_same_among_other_seeds(name, problem):
     kind, budget = agent_classes()[name], Budget.of(400, None, None)
     many = prepared(kind(), problems.environments()[problem], budget)
     assert many is not None
-    replica = _Replica(many, threading.Event())
+    replica = Replica(many, threading.Event())
     for seed, record in zip(range(5), replica.records(range(5)), strict=True):
         agent = kind().learn(problems.environments()[problem], steps=400, seed=seed, regret=True)
         assert_same(record, agent.record_)
@@ -74,6 +74,24 @@ def test_a_run_of_several_calls_is_the_same(monkeypatch):
     for record in results.records:
         alone = rl.Sarsa().learn("FrozenLake-v1", steps=1_050, seed=record.seed, record_every=333, regret=True)
         assert_same(record, alone.record_)
+
+
+def test_evaluations_are_those_of_a_run_by_itself():
+    measured = ("evaluation_time", "evaluation", "evaluation_return", "value_error")
+    for agent, env in ((rl.QLearning(gamma=0.9), "FrozenLake-v1"), (rl.TD(gamma=0.9), "rlsuite/RandomWalk-v0")):
+        length = {"steps": 300, "evaluate_every": 70, "record_every": 50}
+        for record in rl.train(agent, env, seeds=3, **length).records:
+            alone = type(agent)(gamma=0.9).learn(env, seed=record.seed, regret=True, **length).record_
+            assert_same(record, alone)
+            assert all(getattr(record, name).tobytes() == getattr(alone, name).tobytes() for name in measured)
+            for name in ("end_probability", "follows", "value_bounds", "return_bounds"):
+                assert getattr(record, name) == getattr(alone, name)
+
+
+def test_a_run_that_takes_too_long_is_given_up_and_no_other_is_begun(monkeypatch):
+    monkeypatch.setattr(replicas, "CHUNK", 100)
+    many = prepared(rl.QLearning(), gymnasium.make("FrozenLake-v1"), Budget.of(1_000))
+    assert list(Replica(many, threading.Event(), longest=0.0).records(range(3))) == [None] * 3
 
 
 def test_one_memory_serves_all_seeds(monkeypatch):
