@@ -1,8 +1,6 @@
 """The base of all agents: parameters, memory, learning, acting, saving."""
 
 import copy
-import functools
-import inspect
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -20,7 +18,6 @@ from rlsuite.agents.learner import Learner
 from rlsuite.agents.storage import EPISODE, RUN, episodes_of, fill, fill_run, ids_of_file, save, whole
 from rlsuite.core.aliases import Env, Observation, Own, Space
 from rlsuite.core.checks import fraction, positive_number, row_of_id, whole_number
-from rlsuite.core.compilation import compiled
 from rlsuite.core.compiling_clock import CompilingTime
 from rlsuite.core.described import Plain
 from rlsuite.core.keywords import says_what_to_write
@@ -36,7 +33,7 @@ from rlsuite.training.budget import Budget, LoopChoice
 from rlsuite.training.continuation import go_on, kept
 from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.kept_run import KeptRun, set_generator
-from rlsuite.training.kernels import ALL_STEPS, Begin, Rule, Step, Transition
+from rlsuite.training.kernels import ALL_STEPS, Begin, Rule, Step
 from rlsuite.training.learned import Before, learned_arrays
 from rlsuite.training.legality import Legality, every_action, listed_actions
 from rlsuite.training.optimum import Optima
@@ -400,7 +397,7 @@ class Agent(Learner):
 
     def compiled_rule(self) -> Rule:
         """The two functions of the class."""
-        return Rule(type(self).begin, _step_of(type(self)))
+        return Rule(type(self).begin, rule_parameters.step_of(type(self)))
 
     def bind_environment(self, env: Env, seed: int | None = None) -> Encoding | None:
         """Prepare to learn in an environment; the seed is that of a run that begins, None if it must not be stepped.
@@ -596,34 +593,3 @@ class Agent(Learner):
         Only for agents whose rule would reach beyond an array if two arrays contradicted each other. What a single
         array may hold is declared where its class names it, with `rlsuite.Array`.
         """
-
-
-def _step_of(kind: type[Agent]) -> Step:
-    """The `step` of a class, checked; that of an agent written for version 0.1 is adapted."""
-    names = list(inspect.signature(kind.step).parameters)
-    if len(names) == 3:
-        return kind.step
-    if len(names) != 8:
-        raise errors.ParameterError(
-            f"{kind.__name__}.step has the parameters ({', '.join(names)}), but should have (memory, t, rng): t is an "
-            "rlsuite.Transition with the fields state, action, reward, next_state, terminated and truncated"
-        )
-    fields = ", ".join(f"t.{field}" for field in Transition._fields)
-    warnings.warn(
-        f"{kind.__name__}.step({', '.join(names)}) has the signature of rlsuite 0.1, which a later version will "
-        f"refuse: write step(memory, t, rng), and {fields} in its body",
-        errors.FormerSignatureWarning,
-        stacklevel=errors.level_of_the_caller(),
-    )
-    return _with_transition(kind.step)
-
-
-@functools.cache
-def _with_transition(former: Step) -> Step:
-    """Adapt a rule with eight parameters to the present signature."""
-
-    @compiled
-    def step(memory: Own, t: Transition, rng: np.random.Generator) -> int:
-        return former(memory, t.state, t.action, t.reward, t.next_state, t.terminated, t.truncated, rng)
-
-    return step
