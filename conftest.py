@@ -17,8 +17,9 @@ MOST_TESTS = 8_500
 MOST_COMPILED = 350
 """Functions that plain `pytest` may compile, each set of types counted by itself; one takes one to three seconds."""
 
-# PyTorch is an extra; without it nothing in there can run
-collect_ignore_glob = [] if find_spec("torch") else ["rlsuite/approximation/deep/*"]
+# PyTorch and Optuna are extras; without them nothing in there can run
+EXTRAS = {"torch": "rlsuite/approximation/deep/*", "optuna": "rlsuite/experiments/searching.py"}
+collect_ignore_glob = [files for package, files in EXTRAS.items() if not find_spec(package)]
 
 os.environ["MPLBACKEND"] = "Agg"
 TESTS = Path(__file__).parent / "tests"

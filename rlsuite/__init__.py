@@ -137,6 +137,7 @@ if TYPE_CHECKING:
     from rlsuite.environments.wrappers import DiscreteActions as DiscreteActions
     from rlsuite.environments.wrappers import VectorObservation as VectorObservation
     from rlsuite.experiments.comparing import compare as compare
+    from rlsuite.experiments.searching import search as search
     from rlsuite.experiments.sweeping import sweep as sweep
     from rlsuite.inference import HMM as HMM
     from rlsuite.inference import ParticleFilter as ParticleFilter

@@ -25,6 +25,7 @@ from rlsuite.cli import (
     filtering,
     fitting,
     listing,
+    searching,
     solving,
     sweeping,
     training,
@@ -40,6 +41,7 @@ COMMANDS = (
     evaluating,
     comparing,
     sweeping,
+    searching,
     experiments,
     choosing,
     checking,
@@ -52,7 +54,8 @@ COMMANDS = (
 
 INSTEAD = {
     "list": "'rlsuite envs' lists the environments, 'rlsuite agents' the agents",
-    "tune": "rlsuite sweep AGENT ENV --learning-rate 0.05,0.1,0.5 trains an agent with each of these values",
+    "tune": "'rlsuite search AGENT ENV --learning-rate 0.01:1' searches for the best value, 'rlsuite sweep AGENT ENV "
+    "--learning-rate 0.05,0.1,0.5' trains with each of these",
     "learn": "rlsuite train AGENT ENV",
     "plan": "rlsuite solve ENV",
     "test": "'rlsuite check ENV' checks an environment, rlsuite.testing.check_agent(agent) in Python an agent",

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rlsuite.cli.options import Commands, add_json_flag, import_packages
+from rlsuite.cli.options import Commands, add_json_flag, command, import_packages, setting_flags
 from rlsuite.cli.output import Facts, columns, print_json
 from rlsuite.errors import ParameterError
 from rlsuite.synonyms import in_dashes
@@ -45,6 +45,12 @@ def add(commands: Commands) -> None:
         allow_abbrev=False,
     )
     agents.add_argument("agent_name", nargs="?", metavar="AGENT", help="show this one: its whole documentation")
+    agents.add_argument(
+        "--for",
+        dest="environment",
+        metavar="ENV",
+        help="show the best known settings in this environment, of AGENT or of all agents of which any are known",
+    )
     _add_search_flag(agents)
     add_json_flag(agents)
     agents.set_defaults(run=run_agents)
@@ -83,6 +89,8 @@ def run_agents(chosen: argparse.Namespace) -> int:
     from rlsuite.experiments.lookup import find_agent_class
     from rlsuite.registry import learner_classes
 
+    if chosen.environment:
+        return _show_known(chosen)
     if chosen.agent_name:
         kind = find_agent_class(chosen.agent_name)
         if chosen.json:
@@ -91,7 +99,8 @@ def run_agents(chosen: argparse.Namespace) -> int:
         defaults = [(name, repr(value)) for name, value in kind.default_values().items()]
         print(f"{kind.__name__}\n\n{inspect.getdoc(kind)}\n")
         print(columns([("parameter", "default"), *defaults], indent=""))
-        print(f"next: rlsuite train {in_dashes(kind.__name__)} ENV")
+        name = in_dashes(kind.__name__)
+        print(f"next: rlsuite train {name} ENV, rlsuite agents {name} --for ENV (settings that are known to be good)")
         return 0
     classes = [kind for _, kind in sorted(learner_classes().items())]
     texts = [(f"{in_dashes(kind.__name__)} {kind.__name__} {_first_line(kind)}", kind) for kind in classes]
@@ -105,6 +114,38 @@ def run_agents(chosen: argparse.Namespace) -> int:
         print(_first_line(sys.modules[group]) or group)
         print(columns([(kind.__name__.ljust(width), _in_a_line(kind, 118 - width)) for kind in groups[group]]))
     print("next: rlsuite agents AGENT (its parameters), rlsuite train AGENT ENV")
+    return 0
+
+
+def _show_known(chosen: argparse.Namespace) -> int:
+    """The best known settings in an environment."""
+    from rlsuite.experiments.known import known_settings
+
+    if chosen.search:
+        raise ParameterError("--search finds agents in the list of all: leave out --search, or --for")
+    known = known_settings(chosen.environment, chosen.agent_name)
+    if chosen.json:
+        print_json([{**one._asdict(), "share": one.share} for one in known])
+        return 0
+    first = known[0]
+    print(
+        f"{first.environment}: value of the greedy policy after {first.steps:,} steps, gamma {first.make().gamma:g}, "
+        f"mean over {first.seeds} seeds [95 % interval]; optimum {first.optimum:.4g}"
+    )
+    rows = [
+        (
+            one.agent,
+            f"{one.value:.4g}",
+            f"[{one.low:.4g}, {one.high:.4g}]",
+            "" if one.share is None else f"{one.share:.1%} of it",
+            ", ".join(f"{name} {value}" for name, value in one.setting.items()),
+        )
+        for one in known
+    ]
+    print(columns(rows))
+    print("The best of the settings in runs/known_settings.toml, found with other seeds than these.")
+    flags = [*setting_flags(first.setting), "--steps", str(first.steps), "--seeds", "10"]
+    print(f"next: {command('train', in_dashes(first.agent), first.environment, flags=flags)}")
     return 0
 
 

@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -96,9 +96,12 @@ def add_agent_flags(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_env_flags(parser: argparse.ArgumentParser, metavar: str = "ENV", also: str = "") -> None:
+def add_env_flags(
+    parser: argparse.ArgumentParser, metavar: str = "ENV", also: str = "", *, optional: bool = False
+) -> None:
     """The environment, and keywords of its constructor; `also` says what may be given instead."""
-    parser.add_argument("environment", metavar=metavar, help=f"an id, module:Id, or file.py:Class{also}")
+    number: Any = "?" if optional else None
+    parser.add_argument("environment", nargs=number, metavar=metavar, help=f"an id, module:Id, or file.py:Class{also}")
     parser.add_argument(
         "--env", action="append", default=[], metavar="KEY=VALUE", help="keyword of the environment, such as slip=0.2"
     )
@@ -158,6 +161,19 @@ def command(*words: str, env: Sequence[str] = (), flags: Sequence[str] = ()) -> 
     "rlsuite solve rlsuite/Maze-v0 --env 'map=small maze' --show"
     """
     return shlex.join(["rlsuite", *words, *(word for pair in env for word in ("--env", pair)), *flags])
+
+
+def setting_flags(setting: Mapping[str, object]) -> list[str]:
+    """The flags that give an agent a setting.
+
+    >>> setting_flags({"learning_rate": 0.3, "exploration.epsilon": 0.1, "n": 4})
+    ['--learning-rate', '0.3', '--epsilon', '0.1', '--agent', 'n=4']
+    """
+    found: list[str] = []
+    for path, value in setting.items():
+        name = path.removeprefix("exploration.")
+        found += [f"--{name.replace('_', '-')}", str(value)] if name in AGENT_FLAGS else ["--agent", f"{name}={value}"]
+    return found
 
 
 def add_json_flag(parser: TakesFlags) -> None:

@@ -4,8 +4,9 @@ import argparse
 import math
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from rlsuite.cli.options import (
     AGENT_FLAGS,
@@ -28,7 +29,7 @@ from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, print_json, prin
 from rlsuite.errors import ParameterError
 
 DEFAULT_STEPS, DEFAULT_SEEDS = 10_000, 10
-NUMBER = r"[-+]?\d[\d_]*\.?\d*(?:[eE][-+]?\d+)?"
+NUMBER = r"[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 LIST, RANGE = re.compile(rf"{NUMBER}(?:,{NUMBER})+"), re.compile(rf"{NUMBER}:{NUMBER}:{NUMBER}")
 
 
@@ -81,12 +82,17 @@ def run(chosen: argparse.Namespace) -> int:
     for flag, suffixes in (("save", (".csv",)), ("plot", FIGURE_SUFFIXES)):
         if getattr(chosen, flag):
             check_writable(Path(getattr(chosen, flag)), f"--{flag}", suffixes)
-    grid = _grid(chosen)
+    grid = several(chosen, _values)
+    if not grid:
+        raise ParameterError(
+            "nothing is swept: give a flag of the agent several values, such as --learning-rate 0.05,0.1,0.5 or "
+            "--learning-rate 0.1:0.5:0.1"
+        )
     agent = agent_of(chosen)
     found = sweep(
         agent,
         find_env(chosen.environment, **env_keywords_of(chosen)),
-        {_path(agent, name): values for name, values in grid.items()},
+        {path_of(agent, name): values for name, values in grid.items()},
         steps=chosen.steps,
         episodes=chosen.episodes,
         seeds=chosen.seeds,
@@ -112,29 +118,24 @@ def run(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _grid(chosen: argparse.Namespace) -> dict[str, list[Any]]:
-    """The swept parameters; their flags are given their first value."""
-    grid: dict[str, list[Any]] = {}
+def several(chosen: argparse.Namespace, read: Callable[[str], Any]) -> dict[str, Any]:
+    """Name of a parameter -> what `read` makes of its flag, if that is several values; the flag keeps the first."""
+    found: dict[str, Any] = {}
+
+    def first(name: str, text: str) -> str:
+        if not (values := read(text)):
+            return text
+        found[name] = values
+        listed = next(iter(cast("dict[str, Any]", values).values())) if isinstance(values, dict) else values
+        return str(listed[0])
+
     for flag in AGENT_FLAGS:
         text = getattr(chosen, flag)
-        if flag not in (*CLASS_FLAGS, "fit_on", "agent") and text is not None and (values := _values(text)):
-            grid[flag] = values
-            setattr(chosen, flag, str(values[0]))
+        if flag not in (*CLASS_FLAGS, "fit_on", "agent") and text is not None:
+            setattr(chosen, flag, first(flag, text))
     pairs = list(chosen.agent) if chosen.lambda_ is None else [*chosen.agent, f"lambda_={chosen.lambda_}"]
-    kept: list[str] = []
-    for pair in pairs:
-        key, _, text = pair.partition("=")
-        if values := _values(text):
-            grid[key] = values
-            text = str(values[0])
-        kept.append(f"{key}={text}")
-    chosen.agent = kept
-    if not grid:
-        raise ParameterError(
-            "nothing is swept: give a flag of the agent several values, such as --learning-rate 0.05,0.1,0.5 or "
-            "--learning-rate 0.1:0.5:0.1"
-        )
-    return grid
+    chosen.agent = [f"{key}={first(key, text)}" for key, _, text in (pair.partition("=") for pair in pairs)]
+    return found
 
 
 def _values(text: str) -> list[Any]:
@@ -155,6 +156,6 @@ def _values(text: str) -> list[Any]:
     return [int(value) for value in values] if "." not in text and "e" not in text.lower() else values
 
 
-def _path(agent: Any, name: str) -> str:
+def path_of(agent: Any, name: str) -> str:
     """The name of a parameter as the grid has it: those of the exploration belong to it, if the agent has none."""
     return f"exploration.{name}" if name in EXPLORATION_FLAGS and not hasattr(agent, name) else name

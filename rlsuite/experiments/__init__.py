@@ -15,10 +15,15 @@ if TYPE_CHECKING:
     from rlsuite.experiments.config import EnvironmentEntry as EnvironmentEntry
     from rlsuite.experiments.experiment import Experiment as Experiment
     from rlsuite.experiments.folder import load_results as load_results
+    from rlsuite.experiments.known import KnownSetting as KnownSetting
+    from rlsuite.experiments.known import known_settings as known_settings
     from rlsuite.experiments.paired import Pair as Pair
     from rlsuite.experiments.rows import Row as Row
     from rlsuite.experiments.rows import table as table
     from rlsuite.experiments.run import Stopped as Stopped
+    from rlsuite.experiments.searching import Search as Search
+    from rlsuite.experiments.searching import Trial as Trial
+    from rlsuite.experiments.searching import search as search
     from rlsuite.experiments.sequential import Verdict as Verdict
     from rlsuite.experiments.status import Status as Status
     from rlsuite.experiments.status import merge_results as merge_results

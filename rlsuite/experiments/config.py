@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Final, cast
 
 from rlsuite import errors
 from rlsuite.agents import Agent
@@ -15,6 +15,9 @@ from rlsuite.errors import ParameterError
 from rlsuite.experiments.folder import as_folder
 from rlsuite.experiments.store import Table
 from rlsuite.training.budget import LOOPS, Budget, LoopChoice
+
+SEARCH: Final = ("trials", "seeds", "fresh_seeds", "measure")
+"""How much ``rlsuite search`` tries: keywords of `rlsuite.search`."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,8 @@ class AgentEntry(SaysWhatToWrite):
         What the environment shows this agent of its state: short for the keyword ``observe`` in `environment`.
     setting : mapping
         Values of the parameters that a sweep varies, which `agent` has; empty without one.
+    search : mapping
+        Where ``rlsuite search`` looks for better parameters, as for `rlsuite.search`.
     """
 
     agent: Agent
@@ -80,6 +85,7 @@ class AgentEntry(SaysWhatToWrite):
     source: str = ""
     observe: str = ""
     setting: Mapping[str, object] = field(default_factory=lambda: {})
+    search: Table = field(default_factory=lambda: {})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "environment", _with_observe("environment", self.environment, self.observe))
@@ -102,6 +108,7 @@ class Settings(SaysWhatToWrite):
     figures: Sequence[str | Plain] = ()
     name: str = "experiment"
     file: Path | None = None
+    search: Table = field(default_factory=lambda: {})
 
     def __post_init__(self) -> None:
         Budget.of(self.steps, self.episodes, self.evaluate_every, self.record_every)
@@ -121,6 +128,9 @@ class Settings(SaysWhatToWrite):
                 f"figures={self.figures!r} must be a list of names, or of tables with a name, as in "
                 '{ name = "episode_return", ylim = [-100, 0] }'
             )
+        for key in self.search:
+            if key not in SEARCH:
+                raise ParameterError(f"search: {errors.unknown('key', key, SEARCH)}; each agent says where to search")
         for what, entries in (("environments", self.environments), ("agents", self.agents)):
             if not entries:
                 raise ParameterError(f"{what} is empty; give at least one")
@@ -139,11 +149,12 @@ class Settings(SaysWhatToWrite):
         agents: list[Plain] = []
         for entry in self.agents:
             described = describe(entry.agent)
-            own = {"environment": dict(entry.environment), "setting": dict(entry.setting)}
+            own = {"environment": dict(entry.environment), "setting": dict(entry.setting), "search": dict(entry.search)}
             extra = {key: value for key, value in own.items() if value}
             agents.append({**described, "name": entry.source or described["name"], "label": entry.label, **extra})
         seeds = seed_list(self.seeds)
         common = {"name": self.name, **self.timing, "seeds": seeds, "loop": self.loop, "regret": self.regret}
+        common |= {"search": dict(self.search)} if self.search else {}
         return {**common, "figures": list(self.figures), "environments": environments, "agents": agents}
 
     @property

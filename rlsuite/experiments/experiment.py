@@ -68,6 +68,8 @@ class Experiment(Settings):
         of that figure, such as ``{"name": "episode_return", "ylim": [-100, 0]}``.
     name : str
         Name of the experiment.
+    search : dict
+        How much ``rlsuite search`` tries: ``trials``, ``seeds``, ``fresh_seeds`` and ``measure`` of `rlsuite.search`.
     file : Path, optional
         The TOML file that it was read from; file names are relative to its folder.
 
@@ -269,8 +271,9 @@ def _agent(table: Table, where: str, folder: Path) -> AgentEntry:
     label = _text(table, "label", f"{where}.", "")
     environment = _inner_table(table, "environment", f"{where}.")
     observe = _text(table, "observe", f"{where}.", "")
-    own = ("label", "environment", "observe", "setting")
+    own = ("label", "environment", "observe", "setting", "search")
     parameters = {key: value for key, value in table.items() if key not in own}
     agent = agent_from_table(parameters, where, folder)
     source = table["name"] if ":" in table["name"] or table["name"].endswith(".py") else ""
-    return AgentEntry(agent, label, environment, source, observe, _inner_table(table, "setting", f"{where}."))
+    setting, search = (_inner_table(table, key, f"{where}.") for key in ("setting", "search"))
+    return AgentEntry(agent, label, environment, source, observe, setting, search)

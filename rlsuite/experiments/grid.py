@@ -16,8 +16,10 @@ Grid: TypeAlias = Mapping[str, Sequence[object] | Mapping[str, object]]
 """Name of a parameter -> its values: a list, ``{"log": [0.01, 1], "n": 5}`` or ``{"linear": [0, 1], "n": 5}``."""
 
 
-def settings(grid: Grid) -> list[dict[str, object]]:
+def settings(grid: Grid, what: str = "sweep") -> list[dict[str, object]]:
     """All combinations of the values of a grid, the last parameter varying fastest.
+
+    `what` begins the messages of errors.
 
     Raises
     ------
@@ -30,22 +32,22 @@ def settings(grid: Grid) -> list[dict[str, object]]:
     [{'a': 1, 'b': 0.01}, {'a': 1, 'b': 0.1}]
     """
     if not is_mapping(cast("object", grid)) or not grid:
-        raise ParameterError(f"a sweep is a table such as {{ learning_rate = [0.1, 0.5] }}, got {grid!r}")
-    columns = {name: _values(name, given) for name, given in grid.items()}
+        raise ParameterError(f"a {what} is a table such as {{ learning_rate = [0.1, 0.5] }}, got {grid!r}")
+    columns = {name: _values(what, name, given) for name, given in grid.items()}
     return [dict(zip(columns, values, strict=True)) for values in itertools.product(*columns.values())]
 
 
-def _values(name: str, given: object) -> list[object]:
+def _values(what: str, name: str, given: object) -> list[object]:
     if is_list(given) or isinstance(given, range | np.ndarray):
         listed = cast("Sequence[Any]", given)
         values: list[object] = [value.item() if isinstance(value, np.generic) else value for value in listed]
         if not values:
-            raise ParameterError(f"sweep: {name} has no values")
+            raise ParameterError(f"{what}: {name} has no values")
         if len(set(map(repr, values))) < len(values):
-            raise ParameterError(f"sweep: {name} has a value twice: {values!r}")
+            raise ParameterError(f"{what}: {name} has a value twice: {values!r}")
         return values
     if is_mapping(given) and set(given) in ({"log", "n"}, {"linear", "n"}):
-        n = whole_amount(f"sweep: n of {name}", cast("Any", given["n"]))
+        n = whole_amount(f"{what}: n of {name}", cast("Any", given["n"]))
         kind = "log" if "log" in given else "linear"
         ends = given[kind]
         if is_list(ends) and len(ends) == 2 and all(isinstance(end, int | float) for end in ends):
@@ -54,15 +56,17 @@ def _values(name: str, given: object) -> list[object]:
                 between = np.geomspace if kind == "log" else np.linspace
                 return [float(f"{value:.12g}") for value in between(low, high, n)]
         raise ParameterError(
-            f"sweep: {kind} of {name} needs two finite ends{', both positive' if kind == 'log' else ''}, got {ends!r}"
+            f"{what}: {kind} of {name} needs two finite ends{', both positive' if kind == 'log' else ''}, got {ends!r}"
         )
     raise ParameterError(
-        f"sweep: {name}={given!r} must be a list, {{ log = [0.01, 1.0], n = 5 }}, or {{ linear = [0, 1], n = 5 }}"
+        f"{what}: {name}={given!r} must be a list, {{ log = [0.01, 1.0], n = 5 }}, or {{ linear = [0, 1], n = 5 }}"
     )
 
 
-def with_setting(agent: Any, setting: Mapping[str, object]) -> Any:
+def with_setting(agent: Any, setting: Mapping[str, object], what: str = "sweep") -> Any:
     """The agent with other values of parameters; those of its parts have dots in their names.
+
+    `what` begins the messages of errors.
 
     Raises
     ------
@@ -76,7 +80,7 @@ def with_setting(agent: Any, setting: Mapping[str, object]) -> Any:
     0.3
     """
     for path, value in setting.items():
-        agent = _replaced(agent, path, path.split("."), value)
+        agent = _replaced(agent, f"{what}: {path}", path.split("."), value)
     return agent
 
 
@@ -84,7 +88,7 @@ def _replaced(part: Any, path: str, names: Sequence[str], value: object) -> Any:
     name, *inner = names
     known = [field.name for field in fields(part) if field.init] if is_dataclass(part) else []
     if name not in known:
-        raise ParameterError(f"sweep: {path}: {unknown('parameter', name, known)}")
+        raise ParameterError(f"{path}: {unknown('parameter', name, known)}")
     new = _replaced(getattr(part, name), path, inner, value) if inner else value
     return cast("Any", replace)(part, **{name: new})
 

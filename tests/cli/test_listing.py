@@ -94,7 +94,7 @@ def test_one_agent(rlsuite, rlsuite_json):
     rows = [line.split(maxsplit=1) for line in done.out.splitlines()]
     assert ["gamma", "0.99"] in rows
     assert ["exploration", "EpsilonGreedy(epsilon=0.1)"] in rows
-    assert done.out.endswith("next: rlsuite train q-learning ENV\n")
+    assert "next: rlsuite train q-learning ENV, rlsuite agents q-learning --for ENV" in done.out
     assert rlsuite_json("agents", "QLearning")["gamma"] == rl.QLearning().gamma
 
 
@@ -107,3 +107,16 @@ def test_a_package_that_cannot_be_imported_is_mentioned(rlsuite, monkeypatch):
         done = rlsuite("envs")
     assert done.err.startswith("rlsuite: warning: the environments of no_such_package are missing: No module named ")
     assert "FrozenLake-v1" in done.out
+
+
+def test_known_settings(rlsuite, rlsuite_json):
+    lines = rlsuite("agents", "q-learning", "--for", "CliffWalking-v1").out.splitlines()
+    assert lines[0].startswith(
+        "CliffWalking-v1: value of the greedy policy after 50,000 steps, gamma 0.99, mean over 100"
+    )
+    assert lines[1].split()[0] == "QLearning"
+    assert lines[-1].startswith("next: rlsuite train q-learning CliffWalking-v1 --learning-rate ")
+    listed = rlsuite_json("agents", "--for", "FrozenLake-v1")
+    assert len(listed) == 5
+    assert listed[0]["value"] == max(one["value"] for one in listed)
+    assert "leave out --search" in rlsuite("agents", "--for", "FrozenLake-v1", "--search", "bandit").err
