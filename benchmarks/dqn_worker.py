@@ -35,7 +35,7 @@ def worth(env: str, gamma: float, act: Act) -> float:
 
 def ours(problem: Problem, steps: int, parts: dict[str, Any]) -> DQN:
     """An agent with the settings of the problem, and other parts of the algorithm."""
-    own = {"double": False, "dueling": False, "target_rate": 1.0, "target_every": problem.lessons_per_jump, **parts}
+    own = {"double": False, "dueling": False, "error_clip": 1.0, "target_rate": 1.0, **parts}
     fall = rl.Linear(1.0, problem.exploration_final_eps, over=int(problem.exploration_fraction * steps))
     return DQN(
         gamma=problem.gamma,
@@ -46,6 +46,7 @@ def ours(problem: Problem, steps: int, parts: dict[str, Any]) -> DQN:
         learning_starts=problem.learning_starts,
         train_every=problem.train_freq,
         lessons=problem.gradient_steps,
+        target_every=problem.lessons_per_jump,
         exploration=rl.EpsilonGreedy(fall),
         **own,
     )

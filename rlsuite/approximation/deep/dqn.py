@@ -1,6 +1,7 @@
 """DQN: Q-learning with a network in the place of the table (Mnih et al. 2015)."""
 
 import copy
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Self, cast
@@ -21,7 +22,7 @@ from rlsuite.approximation.deep.pytorch import device_of, one_thread
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.run import DeepRun, Pace
 from rlsuite.core.aliases import Env
-from rlsuite.core.checks import fraction, one_of, whole_number
+from rlsuite.core.checks import fraction, one_of, positive_number, whole_number
 from rlsuite.core.compiling_clock import CompilingTime
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.facts import action_space_of, name_of
@@ -113,6 +114,10 @@ class DQN(NetworkAgent):
         beta of prioritised replay, in [0, 1]: what is drawn more often counts less, fully so by 1.
     batch_size : int
         Transitions to learn from at a time.
+    error_clip : float
+        Largest temporal-difference error that a lesson counts in full; a larger one counts as this. By 1 (Mnih et al.
+        2015: the Huber loss) a network that starts far from the truth learns more calmly; rare and large errors count
+        less then. By default none is clipped.
     learning_starts : int
         Steps of a run before the first lesson.
     train_every : int
@@ -178,6 +183,7 @@ class DQN(NetworkAgent):
     priority: float = 0.0
     importance: float | Schedule = 0.4
     batch_size: int = 64
+    error_clip: float = math.inf
     learning_starts: int = 1_000
     train_every: int = 1
     lessons: int = 1
@@ -203,6 +209,7 @@ class DQN(NetworkAgent):
         for name in COUNTS:
             setattr(self, name, whole_number(name, getattr(self, name)))
         self.target_rate, self.priority = fraction("target_rate", self.target_rate), fraction("priority", self.priority)
+        self.error_clip = positive_number("error_clip", self.error_clip)
         device_of(self.device)
         self._run: DeepRun | None = None
         self._asked_for: str | Env | None = None
@@ -408,4 +415,4 @@ class DQN(NetworkAgent):
         else:
             outputs = ["V(s)"] * dueling + [f"{'A' if dueling else 'Q'}(s, {each})" for each in range(n_actions)]
             network = own_network(self.network, shape, outputs, rng, device)
-        return QLearner(inputs, n_actions, network, double=self.double, dueling=dueling)
+        return QLearner(inputs, n_actions, network, double=self.double, dueling=dueling, error_clip=self.error_clip)

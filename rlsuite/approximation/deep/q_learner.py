@@ -54,11 +54,22 @@ class QLearner:
         The one that learns.
     double, dueling : bool
         See `targets` and `action_values`.
+    error_clip : float
+        See `improve`.
     """
 
-    def __init__(self, inputs: Inputs, n_actions: int, network: Any, *, double: bool, dueling: bool):
+    def __init__(
+        self,
+        inputs: Inputs,
+        n_actions: int,
+        network: Any,
+        *,
+        double: bool,
+        dueling: bool,
+        error_clip: float = math.inf,
+    ):
         self.inputs, self.n_actions = inputs, n_actions
-        self.double, self.dueling = double, dueling
+        self.double, self.dueling, self.error_clip = double, dueling, error_clip
         self.online, self.target = network, copy.deepcopy(network)
         self.weights = list(self.online.parameters())
         self.copied_weights = list(self.target.parameters())
@@ -92,8 +103,9 @@ class QLearner:
     ) -> NDArray[np.float32]:
         """Take one step of Adam (Kingma & Ba 2015) on the mean squared temporal-difference error; return the errors.
 
-        The absolute error that is often used where the difference is large would learn medians: it nearly ignores the
-        rare transitions that end an episode, which matter most. Gradients are not clipped for the same reason.
+        Errors beyond `error_clip` count as large as this: there the loss is the absolute error (Huber 1964), which
+        learns medians, and nearly ignores rare transitions whose errors are large. So none is clipped by default, and
+        gradients never are.
 
         Parameters
         ----------
@@ -121,7 +133,8 @@ class QLearner:
             outputs = self.outputs(self.online, batch.observation)
             q = action_values(outputs.detach().cpu().numpy(), self.dueling)
             error = q[rows] - targets(batch, q_target, q_choice)
-            weighted = error if weight is None else weight * error
+            counted = error.clip(-self.error_clip, self.error_clip)
+            weighted = counted if weight is None else weight * counted
             loss = float((weighted * error).mean())
             slope = np.zeros_like(q)
             slope[rows] = 2.0 / len(error) * weighted

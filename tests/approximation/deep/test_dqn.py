@@ -336,6 +336,7 @@ def test_unsuitable_environments_are_named(learned):
         ("frames", 0),
         ("lessons", 0),
         ("target_every", 0),
+        ("error_clip", 0.0),
         ("network", "net"),
     ],
 )

@@ -22,9 +22,9 @@ Q_TARGET = np.array([[10.0, 20.0], [30.0, 40.0], [50.0, 60.0], [70.0, 80.0]], dt
 Q_ONLINE = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]], dtype=np.float32)
 
 
-def learner(double=False, dueling=False, hidden=(), seed=1):
+def learner(double=False, dueling=False, hidden=(), seed=1, error_clip=np.inf):
     network = build_network((2,), 3 + dueling, hidden, (), np.random.default_rng(seed))
-    made = QLearner(Inputs((2,)), 3, network, double=double, dueling=dueling)
+    made = QLearner(Inputs((2,)), 3, network, double=double, dueling=dueling, error_clip=error_clip)
     with torch.no_grad():  # a target network of its own, which prefers other actions
         for tensor in made.target.parameters():
             tensor.mul_(-1.0).add_(0.5)
@@ -83,18 +83,22 @@ def test_one_lesson_by_hand(double, weight):
         np.testing.assert_array_equal(array, target[name])
 
 
-@pytest.mark.parametrize("dueling", [False, True])
-def test_the_gradient_is_that_of_the_mean_squared_error(dueling):
-    """As PyTorch finds it, from the error to the weights."""
-    pupil, some = learner(dueling=dueling, hidden=(8,)), batch(n=6)
+@pytest.mark.parametrize(("dueling", "error_clip"), [(False, np.inf), (True, np.inf), (False, 0.8)])
+def test_the_gradient_is_that_of_the_mean_squared_error(dueling, error_clip):
+    """As PyTorch finds it, from the error to the weights; with a clip it is that of Huber's loss, doubled."""
+    pupil, some = learner(dueling=dueling, hidden=(8,), error_clip=error_clip), batch(n=6)
     error = pupil.improve(some, 0.0)
+    assert (np.abs(error) > error_clip).sum() in range(1, 6) or np.isinf(error_clip)
     rows = np.arange(6), some.action
     wanted = torch.from_numpy(pupil.values(pupil.online, some.observation)[rows] - error)
     found = [weight.grad.clone() for weight in pupil.weights]
     pupil.optimizer.zero_grad()
     outputs = pupil.outputs(pupil.online, some.observation)
     q = outputs[:, :1] + outputs[:, 1:] - outputs[:, 1:].mean(dim=1, keepdim=True) if dueling else outputs
-    torch.nn.functional.mse_loss(q[rows], wanted).backward()
+    if np.isinf(error_clip):
+        torch.nn.functional.mse_loss(q[rows], wanted).backward()
+    else:
+        (2.0 * torch.nn.functional.huber_loss(q[rows], wanted, delta=error_clip)).backward()
     for weight, slope in zip(pupil.weights, found, strict=True):
         torch.testing.assert_close(slope, weight.grad)
 
