@@ -49,7 +49,7 @@ class ActionValueAgent(TabularAgent):
     features : FeatureMap or transformer, optional
         What the values are linear in: one of rlsuite's feature maps, such as `TileCoding`, or a fitted object with
         scikit-learn's `fit` and `transform`. It is copied. By default a table.
-    values : Table or Linear, optional
+    values : Table, Linear or Network, optional
         The same in full: what the values are learned in; see `rlsuite.agents.values`.
 
     Attributes

@@ -280,7 +280,7 @@ class Memory(NamedTuple):
     # with features, see `values.features`
     weights: NDArray[np.float64] = ABSENT  # (n_features, n_columns)
     features: Own = ABSENT  # FeatureRule, the compiled form of a feature map, whose package needs scikit-learn
-    active: ActiveFeatures = ABSENT
+    active: Own = ABSENT  # ActiveFeatures; of a network `values.layers.Units`
     stale: NDArray[np.int64] = ABSENT  # (2,), which values of `q` are out of date
 
 

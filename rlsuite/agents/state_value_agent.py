@@ -36,7 +36,7 @@ class StateValueAgent(Predictor):
         Value of every state before it is visited; with features, what every weight is.
     features : FeatureMap or transformer, optional
         What the values are linear in; see `ActionValueAgent`. By default a table.
-    values : Table or Linear, optional
+    values : Table, Linear or Network, optional
         The same in full: what the values are learned in; see `rlsuite.agents.values`.
 
     Attributes

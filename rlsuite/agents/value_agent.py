@@ -51,14 +51,18 @@ class ValueAgent(Agent):
         super().__post_init__()
         rate = as_schedule("learning_rate", self.learning_rate, 0.0, 1.0).rate
         self.initial_value = finite_number("initial_value", self.initial_value)
-        self.values_ = self.representation().of(type(self).__name__)
+        self._represent()
         self.values_.check_counts("learning_rate", rate)
 
     def __setattr__(self, name: str, value: object) -> None:
         """Represent the values again if a parameter of that changes before there is a memory."""
         super().__setattr__(name, value)
         if name in {"initial_value", "features", "values"} and "values_" in vars(self):
-            self.values_ = self.representation().of(type(self).__name__)
+            self._represent()
+
+    def _represent(self) -> None:
+        self.values_ = self.representation().of(type(self).__name__)
+        self.values_.check_rule(type(self).step)
 
     def representation(self) -> Representation:
         """What the values are learned in."""
@@ -151,6 +155,11 @@ class ValueAgent(Agent):
     def features_(self) -> "FeatureMap":
         """The fitted feature map; only with features."""
         return getattr(self.values_, "fitted")  # noqa: B009 - a table has none
+
+    @property
+    def layers_(self) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Weights (inputs, units) and biases (units,) of each layer; only with ``values=Network()``."""
+        return getattr(self.values_, "layers")(self.memory_)  # noqa: B009 - only a network has some
 
     def _learned(self, name: str) -> AnyArray:
         """A learned array; AttributeError if what represents the values has none, of which `__getattr__` says why."""

@@ -63,8 +63,8 @@ def add_agent_flags(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KIND",
-        help="what values are learned in: table, linear, module:Class, file.py:Class. --values.KEY VALUE, after it, is "
-        "a parameter of it: --values.initial 1, --values.features tile-coding",
+        help="what values are learned in: table, linear, network, module:Class, file.py:Class. --values.KEY VALUE, "
+        "after it, is a parameter of it: --values.initial 1, --values.features tile-coding",
     )
     group.add_argument(
         "--features",
@@ -384,7 +384,7 @@ def agent_of(chosen: argparse.Namespace) -> "Agent":
     if "values" in plain and ("features" in plain or chosen.fit_on is not None):
         raise ParameterError(
             "--values has its own features: write --values linear --values.features MAP --values.fit_on N, or leave "
-            "--values out"
+            "--values out; a network has them, too"
         )
     if "features" in plain:
         own_features = {"features": plain["features"], **({} if chosen.fit_on is None else {"fit_on": chosen.fit_on})}

@@ -357,6 +357,11 @@ def test_predictors_act_by_their_policy(features):
     assert agent.act(0, [0, 1, 1, 1]) == 1
     with pytest.raises(ParameterError, match="allows no action"):
         agent.act(0, [0, 0, 1, 1])
+    grid = rl.TD(features=features).learn("rlsuite/GridGoal-v0", steps=10, seed=1)
+    legal = np.flatnonzero(grid.policy()[0])
+    assert {grid.act(0) for _ in range(50)} == set(legal) < set(range(4))  # those that the model knows
+    with pytest.raises(ParameterError, match="is terminal: no action is legal"):
+        grid.act(5)
 
 
 def test_rules_for_tables_only_take_no_values():

@@ -115,6 +115,10 @@ def test_parameters_of_values_follow_them(rlsuite_json):
     learned = rlsuite_json("train", "sarsa", "FrozenLake-v1", *values, "--steps", 20, "--seed", 1)
     expected = {"name": "Linear", "features": {"name": "OneHot"}, "initial": 1, "fit_on": 1_000}
     assert learned["agent"]["values"] == expected
+    for hidden, layers in (("8", [8]), ("8,4", [8, 4]), ("[8,4]", [8, 4])):
+        values = ["--values", "network", "--values.hidden", hidden]
+        learned = rlsuite_json("train", "sarsa", "FrozenLake-v1", *values, "--steps", 20, "--seed", 1)
+        assert learned["agent"]["values"] == {"name": "Network", "hidden": layers, "initial": 0.0, "fit_on": 1_000}
 
 
 def test_estimators_inside_of_estimators():

@@ -103,7 +103,7 @@ class SoftmaxAgent(ActionValueAgent):
         Step size of the preferences (the book's alpha theta), at least 0.
     features : FeatureMap or transformer, optional
         What the preferences are linear in; see `ActionValueAgent`. By default a table.
-    values : Table or Linear, optional
+    values : Table, Linear or Network, optional
         The same in full: what is learned in; its `initial` is what every preference, or weight, is at first.
 
     Attributes

@@ -110,7 +110,7 @@ def refresh(memory: Memory, row: int) -> None:
 
 
 def by_fresh_values(rule: ExplorationRule) -> ExplorationRule:
-    """The same exploration, by values that `refresh` has computed."""
+    """The same exploration, by values that `renew` has brought up to date."""
     select, spread = _refreshed(rule.select, rule.spread)
     return rule._replace(select=select, spread=spread)
 
@@ -119,12 +119,12 @@ def by_fresh_values(rule: ExplorationRule) -> ExplorationRule:
 def _refreshed(given_select: Select, given_spread: Spread) -> tuple[Select, Spread]:
     @compiled(in_place=True)
     def select(memory: Memory, row: int, first: float, second: float, rng: np.random.Generator) -> int:
-        refresh(memory, row)
+        memory.operations.renew(memory, row)
         return given_select(memory, row, first, second, rng)
 
     @compiled(in_place=True)
     def spread(memory: Memory, row: int, first: float, second: float, out: NDArray[np.float64]) -> None:
-        refresh(memory, row)
+        memory.operations.renew(memory, row)
         given_spread(memory, row, first, second, out)
 
     return select, spread

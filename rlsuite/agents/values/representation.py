@@ -21,13 +21,16 @@ from rlsuite.core.npz import Npz
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.models.aliases import AnyArray
 from rlsuite.training.acting import Policy
+from rlsuite.training.kernels import Step
 
 Greedy: TypeAlias = Callable[[NDArray[np.float64], "ArrayLike | None"], NDArray[np.float64]]
 """From action values and masks, both (n, n_actions), to a policy of that shape."""
 
+NO_LAYERS = "only an agent with values=Network() has layers"
+
 
 class Representation(Described):
-    """Base of `Table` and `Linear`: what the constructors of agents take as ``values=``.
+    """Base of `Table`, `Linear` and `Network`: what the constructors of agents take as ``values=``.
 
     An agent has a copy of its own, `of` itself, which `bind` prepares for an environment. What is learned is in the
     agent's memory, which the methods are given.
@@ -72,6 +75,9 @@ class Representation(Described):
                 "features use another, such as EpsilonGreedy or Softmax"
             )
 
+    def check_rule(self, step: Step) -> None:
+        """Raise ParameterError if a rule asks for what these values do not answer."""
+
     @abstractmethod
     def check_policy(self, policy: "ArrayLike | None") -> None:
         """Raise ParameterError if a policy to follow is malformed, for any environment."""
@@ -114,7 +120,10 @@ class Representation(Described):
         ParameterError
             If there are none, or they cannot be fitted to the observations.
         """
-        raise errors.ParameterError(f"this {self.owner} learns a table: it has no features that could be fitted again")
+        raise errors.ParameterError(
+            f"this {self.owner} learns a {type(self).__name__.lower()}, and only the features of "
+            "values=Linear(features) can be fitted again"
+        )
 
     # --------------------------------------------------------------------------------------------- what was learned
 

@@ -12,7 +12,7 @@ from rlsuite.agents.episode_buffer import EpisodeBuffer, new_episode_buffer
 from rlsuite.agents.memory import STATE_TABLE, Memory
 from rlsuite.agents.schedules import Schedule
 from rlsuite.agents.values.linear import Linear
-from rlsuite.agents.values.representation import Greedy, Representation
+from rlsuite.agents.values.representation import NO_LAYERS, Greedy, Representation
 from rlsuite.core.aliases import Observation
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number, legal_actions
@@ -47,7 +47,10 @@ class Table(Representation):
     [1.0, 1.0, 1.0, 1.0]
     """
 
-    lacks: ClassVar[Mapping[str, str]] = {"weights_": "it learns a table; an agent with features= learns weights"}
+    lacks: ClassVar[Mapping[str, str]] = {
+        "weights_": "it learns a table; an agent with features= learns weights",
+        "layers_": NO_LAYERS,
+    }
     has_rows: ClassVar[bool] = True
 
     initial: float = 0.0
@@ -161,7 +164,7 @@ def chosen(
         return Table(initial_value) if features is None else Linear(features, initial_value)
     if not isinstance(cast(object, values), Representation):
         raise errors.ParameterError(
-            f"values={values!r} must be Table(), or Linear(features) of rlsuite.agents.values"
+            f"values={values!r} must be Table(), Linear(features) or Network() of rlsuite.agents.values"
             + "; rlsuite.Linear is a schedule, for learning_rate=" * isinstance(values, Schedule)
         )
     if features is not None or initial_value != 0.0:
