@@ -30,6 +30,7 @@
     |-- NewRunWarning         a run that cannot continue after it was saved
     |-- OneProcessWarning     runs that other processes cannot help with
     |-- FailedRunsWarning     some of many runs had to stop
+    |-- SlowWarning           nothing can be compiled: everything runs in Python
     |-- CheckpointWarning     a run that could not be saved meanwhile, as the disk is full
     `-- StepwiseWarning       `loop="auto"` had to leave the compiled loop
 """
@@ -141,6 +142,10 @@ class NewRunWarning(RlsuiteWarning):
 
 class OneProcessWarning(RlsuiteWarning):
     """Seeds are learned in this process alone: the agent or the environment cannot be sent to others, or one ended."""
+
+
+class SlowWarning(RlsuiteWarning):
+    """Numba is missing or broken: everything runs in Python, with the same results, and far more slowly."""
 
 
 class CheckpointWarning(RlsuiteWarning):

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.core.arithmetic import power
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.core.described import Described
 
@@ -58,7 +59,7 @@ def _linear(start: float, end: float, speed: float, t: int) -> float:
 
 @compiled(in_place=True)
 def _exponential(start: float, end: float, speed: float, t: int) -> float:
-    return end + (start - end) * speed**t
+    return end + (start - end) * power(speed, t)
 
 
 @compiled(in_place=True)
@@ -68,7 +69,7 @@ def _inverse(start: float, end: float, speed: float, t: int) -> float:
 
 @compiled(in_place=True)
 def _polynomial(start: float, end: float, speed: float, t: int) -> float:
-    return start / (1.0 + t) ** speed
+    return start / math.pow(1.0 + t, speed)
 
 
 UNUSED = Rate(_constant, 0.0, 0.0, 0.0, STEPS)

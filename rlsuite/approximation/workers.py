@@ -1,16 +1,18 @@
 """Processes in which candidates, rollouts and folds are computed: those of joblib, which has no type annotations."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from importlib import import_module
 from types import TracebackType
 from typing import Any, Self, TypeVar
-
-import joblib
 
 T = TypeVar("T")
 
 
 class Workers:
     """A pool of processes, open inside a ``with``; joblib's ``parallel_config`` chooses others.
+
+    Without joblib, which comes with scikit-learn, all is done in this process.
 
     Examples
     --------
@@ -20,17 +22,23 @@ class Workers:
     """
 
     def __init__(self, n: int):
-        self._parallel: Any = joblib.Parallel(n_jobs=n)
+        self._parallel: Any = None
+        with suppress(ImportError):
+            self._parallel = import_module("joblib").Parallel(n_jobs=n)
 
     def __enter__(self) -> Self:
-        self._parallel.__enter__()
+        if self._parallel is not None:
+            self._parallel.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._parallel.__exit__(kind, error, trace)
+        if self._parallel is not None:
+            self._parallel.__exit__(kind, error, trace)
 
     def call(self, function: Callable[..., T], calls: Iterable[tuple[object, ...]]) -> list[T]:
         """Call a function with each of some tuples of arguments; return its results in this order."""
+        if self._parallel is None:
+            return [function(*arguments) for arguments in calls]
         return list(self._parallel((function, arguments, {}) for arguments in calls))

@@ -143,9 +143,9 @@ def workers_of(chosen: argparse.Namespace) -> int:
     check_workers(chosen)
     if chosen.workers is not None:
         return chosen.workers
-    from joblib import cpu_count
+    from rlsuite.core.threads import usable_cores
 
-    return cpu_count()
+    return usable_cores()
 
 
 def env_keywords_of(chosen: argparse.Namespace) -> Keywords:

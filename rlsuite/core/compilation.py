@@ -22,19 +22,20 @@ import re
 import sys
 import threading
 import types as python_types
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Generator
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
-from rlsuite.core.checks import is_tuple
+from rlsuite.core.checks import is_array, is_tuple
 from rlsuite.core.compiling_clock import preparing
 from rlsuite.core.fingerprints import fingerprint_of, fingerprint_of_module, names_used_by
 from rlsuite.core.interrupts import uninterrupted
-from rlsuite.errors import CompilationError
+from rlsuite.core.modules import is_installed
+from rlsuite.errors import CompilationError, SlowWarning, level_of_the_caller
 
 if TYPE_CHECKING:
     from rlsuite.core.machine_code import MachineCode
@@ -43,12 +44,46 @@ Numba: TypeAlias = Any
 """Objects of numba, whose inner modules have no type annotations."""
 
 
-@functools.cache
 def no_machine_code() -> str:
-    """Why nothing can be compiled, as a phrase; empty if it can. Everything runs in Python then, slowly."""
+    """Why nothing can be compiled, as a phrase; empty if it can. Everything runs in Python then, slowly.
+
+    Nothing is imported for the answer: a numba that cannot be imported is known once something was to be compiled.
+    """
+    return _broken[0] if _broken else _absent()
+
+
+_broken: list[str] = []
+"""Why numba, though it is installed, cannot be imported."""
+
+
+@functools.cache
+def _absent() -> str:
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         return "NUMBA_DISABLE_JIT is set"
-    return "" if find_spec("numba") else "numba is not installed (pip install numba)"
+    return "" if is_installed("numba") else "numba is not installed (pip install numba)"
+
+
+def has_machine_code() -> bool:
+    """Whether compiled functions run as machine code; numba is imported, which takes longer than a short run.
+
+    Otherwise a `SlowWarning` says why, once in each process.
+    """
+    if not no_machine_code():
+        try:
+            with uninterrupted(), preparing():
+                import_module("rlsuite.core.machine_code")
+        except Exception as error:  # numba does not know this NumPy, or its compiler lacks a library
+            _broken.append(f"numba cannot be imported ({str(error).splitlines()[0]})")
+    if no_machine_code():
+        _say_that_it_is_slow()
+    return not no_machine_code()
+
+
+@functools.cache
+def _say_that_it_is_slow() -> None:
+    if "NUMBA_DISABLE_JIT" not in no_machine_code():  # who sets that knows
+        message = f"{no_machine_code()}: everything runs in Python, with the same results, and far more slowly"
+        warnings.warn(message, SlowWarning, stacklevel=level_of_the_caller())
 
 
 Arguments = ParamSpec("Arguments")
@@ -152,8 +187,7 @@ class Compiled(Generic[Arguments, Result]):
 
     @functools.cached_property
     def _machine_code(self) -> "MachineCode":
-        with uninterrupted(), preparing():
-            from rlsuite.core.machine_code import MachineCode  # imports numba
+        from rlsuite.core.machine_code import MachineCode
 
         source = cast(python_types.FunctionType, self.function)
         return MachineCode(source, self.fingerprint, self._module, self._in_place)
@@ -170,7 +204,7 @@ class Compiled(Generic[Arguments, Result]):
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         """Run the compiled form; or the Python form, where there is no machine code."""
-        if no_machine_code():
+        if not self._called and not has_machine_code():
             return self._in_python(*args, **kwargs)
         try:
             if not self._called:  # it is compiled, or loaded
@@ -189,7 +223,7 @@ class Compiled(Generic[Arguments, Result]):
         learned step. Only for callers that always pass these types: other values would be read as if they had them.
         """
         assert not kwargs
-        if no_machine_code():
+        if not has_machine_code():
             return self._in_python
         signature = tuple(self.dispatcher.typeof_pyval(value) for value in args)
         try:
@@ -315,7 +349,18 @@ def run_in_python(function: Compiled[Arguments, Result], *args: Arguments.args, 
     """Run the Python form of a function; numbers are returned as Python's own."""
     form: Any = interpreted(function)
     with np.errstate(all="ignore"):
-        return _of_python(form(*interpreted(args), **{name: interpreted(value) for name, value in kwargs.items()}))
+        result = form(*interpreted(args), **{name: interpreted(value) for name, value in kwargs.items()})
+    return cast("Result", _yielded(cast("Any", result)) if isinstance(result, Generator) else _of_python(result))
+
+
+def _yielded(session: Generator[Any]) -> Generator[Any]:
+    """Yield what a Python form yields, as machine code does."""
+    while True:
+        with np.errstate(all="ignore"):
+            value = next(session, _yielded)
+        if value is _yielded:
+            return
+        yield _of_python(value)
 
 
 def _of_python(result: Any) -> Any:
@@ -345,7 +390,9 @@ def _with_forms(value: object, attributes: list[str], known: object) -> object:
     """A global value as `interpreted` returns it; of a module, a namespace with the attributes that are used."""
     if value is math:
         return _math
-    if value is np or not isinstance(value, python_types.ModuleType):
+    if isinstance(value, np.ufunc):
+        return _ufuncs.get(value, value)
+    if not isinstance(value, python_types.ModuleType):
         return interpreted(value)
     namespace = known if isinstance(known, python_types.SimpleNamespace) else python_types.SimpleNamespace()
     if attributes:
@@ -354,17 +401,31 @@ def _with_forms(value: object, attributes: list[str], known: object) -> object:
     return namespace
 
 
-def _log(x: float) -> np.float64:
-    return np.float64(math.log(x)) if x > 0.0 else np.log(np.float64(x))
+def _as_c_does(name: str) -> Callable[[float], np.float64]:
+    """Return a function of `math` that raises nothing, and whose result can be divided by, also if it is 0."""
+    function, special = getattr(math, name), getattr(np, name)
+
+    def computed(x: float) -> np.float64:
+        try:
+            return np.float64(function(x))
+        except (ValueError, OverflowError):  # infinite, or not a number
+            return special(np.float64(x))
+
+    return computed
 
 
-def _numpy_result(function: Callable[[float], float]) -> Callable[[float], np.float64]:
-    """Return a function whose result can be divided by, also if it is 0, as in machine code."""
-    return lambda x: np.float64(function(x))
+def _elementwise(function: Callable[[float], np.float64]) -> Callable[[Any], Any]:
+    return lambda x: np.array([function(one) for one in x.flat]).reshape(x.shape) if is_array(x) else function(x)
 
 
-_numpy_math = {name: _numpy_result(getattr(math, name)) for name in ("exp", "expm1", "log1p", "sqrt")}
-_math = python_types.SimpleNamespace(**{**vars(math), **_numpy_math, "log": _log})
+_one_argument = {name: _as_c_does(name) for name in ("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tanh")}
+_two_arguments: dict[str, Callable[[float, float], Any]] = {
+    "pow": lambda x, y: np.float64(x) ** np.float64(y),
+    "hypot": np.hypot,
+}
+_math = python_types.SimpleNamespace(**{**vars(math), **_one_argument, **_two_arguments})
+_ufuncs = {getattr(np, name): _elementwise(function) for name, function in _one_argument.items() if name != "sqrt"}
+"""NumPy has vector instructions of its own for these, and machine code calls the C library."""
 
 
 def _imported(module: str, name: str, fingerprint: str) -> object:

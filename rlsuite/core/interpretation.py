@@ -4,9 +4,9 @@ To import numba and to load machine code takes longer than a thousand steps of P
 (`rlsuite.core.compilation.interpreted`).
 
 Machine code and Python agree to the last bit in float64, int64 and bool: sums, products, quotients, square roots,
-comparisons, and the functions of the C library. They do not agree where NumPy has vector instructions of its own
-(``np.exp``), where Python has its own algorithm (``math.hypot``), where numba multiplies and Python calls ``pow``
-(``x**2``), and in narrower types. `interpretable` finds out which functions use only what agrees.
+comparisons, and the functions of the C library. They do not agree where numba multiplies and Python calls ``pow``
+(``x**2``; `rlsuite.core.arithmetic.power` is the same in both), and in narrower types. `interpretable` finds out which
+functions use only what surely agrees.
 
 A kernel that goes through its arrays once is `one_pass`: called with small arrays, it is interpreted as long as numba
 has not been imported for something else.
@@ -34,7 +34,7 @@ Value = TypeVar("Value")
 BUILTINS = frozenset({abs, bool, divmod, enumerate, float, int, isinstance, len, max, min, range, tuple, zip})
 FUNCTIONS = frozenset(
     {
-        *(math.exp, math.expm1, math.log, math.log1p, math.sqrt, math.sin, math.cos),
+        *(math.exp, math.expm1, math.log, math.log1p, math.sqrt, math.sin, math.cos, math.tanh, math.hypot, math.pow),
         *(math.isfinite, math.isinf, math.isnan),
         *(np.isfinite, np.isnan, np.floor, np.ceil, np.sqrt, np.abs, np.int64, np.float64, np.bool_),
     }
@@ -152,15 +152,17 @@ def _size_of(value: object) -> int:
 
 
 def _does_the_same(source: python_types.FunctionType) -> bool:
+    names = set[str]()
     for code in _codes(source.__code__):
         for instruction in dis.get_instructions(code):
+            if instruction.opname == "LOAD_GLOBAL":
+                names.add(instruction.argval)
             if instruction.opname in INSTRUCTIONS:
                 return False
             if instruction.opname == "BINARY_OP" and instruction.argrepr.rstrip("=") in OPERATORS:
                 return False
             if _calls_a_method(instruction) and not _known_method(instruction.argval):
                 return False
-    names = {name for code in _codes(source.__code__) for name in code.co_names}
     builtin = {getattr(builtins, name) for name in names if name not in source.__globals__ and hasattr(builtins, name)}
     return builtin <= BUILTINS and all(map(_known_value, values_used_by(source)))
 

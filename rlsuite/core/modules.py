@@ -28,6 +28,18 @@ def parts_of(spec: str) -> tuple[str, str]:
     return source, name
 
 
+def is_installed(package: str) -> bool:
+    """Whether a package can be found; nothing is imported.
+
+    >>> is_installed("json"), is_installed("no_such_package")
+    (True, False)
+    """
+    try:
+        return importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):  # hidden by what looks for modules, or by None in its place
+        return False
+
+
 def module_of(source: str, folder: Path = Path()) -> ModuleType:
     """Return the module that a specification names: a file, which is run, or a module, which is imported.
 

@@ -180,7 +180,10 @@ def joined(parts: Sequence[Any]) -> Any:
 
 
 def _scikit_learn(module: str) -> Any:
-    return import_module(f"sklearn.{module}")  # it has no types
+    try:
+        return import_module(f"sklearn.{module}")  # it has no types
+    except ModuleNotFoundError as error:
+        raise errors.MissingPackage("scikit-learn is not installed: pip install scikit-learn") from error
 
 
 def _is_estimator(value: object) -> bool:

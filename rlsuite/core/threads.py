@@ -20,6 +20,15 @@ def n_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def usable_cores() -> int:
+    """Return how many processes are worth while: as `n_threads`, and no more than a container may use."""
+    try:
+        from joblib import cpu_count
+    except ImportError:  # it comes with scikit-learn
+        return n_threads()
+    return cpu_count()
+
+
 def at_the_same_time(tasks: Sequence[Callable[[], Result]], worth_it: bool = True) -> list[Result]:
     """Run the tasks, each of which writes to arrays of its own, and return their results in order.
 

@@ -205,7 +205,11 @@ def _take_away(pipe: int) -> int:
 def _sent(work: Callable[[], object], seconds: float) -> bytes:
     """Call a function in a new process."""
     import cloudpickle
-    from joblib.externals import loky
+
+    try:
+        from joblib.externals import loky
+    except ImportError:
+        raise CannotBeFollowed("joblib, which starts other processes, is not installed: pip install joblib") from None
 
     sender: Any = cloudpickle  # without types, as joblib
     try:

@@ -4,12 +4,17 @@ An estimator is known by its methods, as in scikit-learn. What they take is up t
 too.
 """
 
-import importlib
+import copy
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from importlib import import_module
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rlsuite.core.modules import is_installed
+from rlsuite.errors import MissingPackage
 
 Matrix: TypeAlias = Any
 """(n, k): a NumPy array, or a sparse matrix of SciPy; no type says what the two have in common."""
@@ -78,15 +83,30 @@ class Transformer(Protocol):
 def scikit_learn(module: str) -> Any:
     """Return a module of scikit-learn, which has no type annotations.
 
+    Raises
+    ------
+    MissingPackage
+        If scikit-learn is not installed.
+
+    Examples
+    --------
     >>> scikit_learn("cluster").KMeans(3)
     KMeans(n_clusters=3)
     """
-    return importlib.import_module(f"sklearn.{module}")
+    try:
+        return import_module(f"sklearn.{module}")
+    except ModuleNotFoundError as error:
+        raise MissingPackage(
+            f"this needs sklearn.{module}, and scikit-learn is not installed: pip install scikit-learn"
+        ) from error
 
 
 def clone(estimator: T) -> T:
     """Return an unfitted copy of an estimator."""
-    return scikit_learn("base").clone(estimator)
+    if is_installed("sklearn"):
+        return scikit_learn("base").clone(estimator)
+    found: Any = estimator
+    return type(found)(**copy.deepcopy(found.get_params(deep=False)))
 
 
 def kind_of(estimator: object) -> str:
@@ -95,7 +115,7 @@ def kind_of(estimator: object) -> str:
     >>> kind_of(scikit_learn("cluster").KMeans(3)), kind_of(3)
     ('clusterer', '')
     """
-    if not hasattr(estimator, "__sklearn_tags__"):
+    if not is_installed("sklearn") or not hasattr(estimator, "__sklearn_tags__"):
         return ""
     return str(scikit_learn("utils").get_tags(estimator).estimator_type or "")
 
@@ -103,6 +123,19 @@ def kind_of(estimator: object) -> str:
 def is_classifier(estimator: object) -> bool:
     """Whether an estimator says that it predicts classes."""
     return kind_of(estimator) == "classifier"
+
+
+def is_frozen(estimator: object) -> bool:
+    """Whether an estimator is a ``FrozenEstimator`` of scikit-learn, which `fit` leaves as it is."""
+    return is_installed("sklearn") and isinstance(estimator, scikit_learn("frozen").FrozenEstimator)
+
+
+def one_thread() -> Any:
+    """Compute on one thread: sums of several, as those of k-means, depend on which is first."""
+    try:
+        return import_module("threadpoolctl").threadpool_limits(1)
+    except ImportError:  # it comes with scikit-learn
+        return nullcontext()
 
 
 def dense(features: object) -> NDArray[np.float64]:

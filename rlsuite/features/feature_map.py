@@ -12,13 +12,10 @@ beyond the bounds, or NaN, it may list arbitrary features, but no place outside 
 
 from collections.abc import Callable, Mapping
 from dataclasses import Field, fields
-from typing import Any, ClassVar, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 
 import numpy as np
-import sklearn.base
-import sklearn.exceptions
 from numpy.typing import NDArray
-from sklearn.utils import Tags
 
 from rlsuite import errors
 from rlsuite.core.array_like import ArrayLike
@@ -26,9 +23,14 @@ from rlsuite.core.checks import written
 from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.core.declared import LARGEST_COUNT, Array, check_array
 from rlsuite.core.described import Described
+from rlsuite.core.modules import is_installed
 from rlsuite.features.checks import check_observations
-from rlsuite.features.estimators import Features, Fitted, scikit_learn
-from rlsuite.features.learned import one_thread, set_open_seeds
+from rlsuite.features.estimator_bases import BaseEstimator, NotFittedError, TransformerMixin
+from rlsuite.features.estimators import Features, Fitted, one_thread, scikit_learn
+from rlsuite.features.learned import set_open_seeds
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 Active = Compiled[[Any, NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]], int]
 
@@ -41,7 +43,7 @@ SIZES: Final = {"d": "n_features_in_", "n": "n_features_out_", "m": "most_active
 """What the sizes of a map are called in its declarations."""
 
 
-class NotFitted(errors.NotLearned, sklearn.exceptions.NotFittedError):
+class NotFitted(errors.NotLearned, NotFittedError):
     """A feature map was used before `fit`: `NotLearned`, which is also scikit-learn's ``NotFittedError``."""
 
 
@@ -88,7 +90,7 @@ def fill_rows(
             out[i, indices[k]] += values[k]
 
 
-class FeatureMap(Described, sklearn.base.TransformerMixin, sklearn.base.BaseEstimator):
+class FeatureMap(Described, TransformerMixin, BaseEstimator):
     """Base of the feature maps: dataclasses whose fields are the parameters, as for every scikit-learn estimator.
 
     A map of your own sets `n_features_in_`, `n_features_out_` and `most_active_` in `fit`, and returns its compiled
@@ -204,7 +206,7 @@ class FeatureMap(Described, sklearn.base.TransformerMixin, sklearn.base.BaseEsti
     def __sklearn_is_fitted__(self) -> bool:
         return self.is_fitted
 
-    def __sklearn_tags__(self) -> Tags:
+    def __sklearn_tags__(self) -> "Tags":
         inherited: Any = super()  # its types are not declared
         tags = inherited.__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []  # features are float64, whatever the dtype of observations
@@ -233,6 +235,8 @@ class FeatureMap(Described, sklearn.base.TransformerMixin, sklearn.base.BaseEsti
         return self._columns(X, reset=True)
 
     def _columns(self, X: ArrayLike, reset: bool) -> Self:
+        if not is_installed("sklearn"):
+            return self
         try:
             scikit_learn("utils.validation").validate_data(self, X, reset=reset, skip_check_array=True)
         except (TypeError, ValueError) as error:

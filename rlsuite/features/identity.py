@@ -3,11 +3,10 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Tags
 
 from rlsuite import errors
 from rlsuite.core.array_like import ArrayLike
@@ -17,6 +16,9 @@ from rlsuite.features.bounded import check_counts, counts
 from rlsuite.features.checks import check_observations, grid_size
 from rlsuite.features.estimators import Fitted
 from rlsuite.features.feature_map import FeatureMap, FeatureRule, check_size
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 
 class IdentityData(NamedTuple):
@@ -157,7 +159,7 @@ class OneHot(FeatureMap):
         "n_ids_": Array(shape=("d",), at_least=1),
     }
 
-    def __sklearn_tags__(self) -> Tags:
+    def __sklearn_tags__(self) -> "Tags":
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = tags.input_tags.positive_only = True
         return tags

@@ -13,6 +13,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rlsuite.core.arithmetic import power
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number, one_of, positive_number, whole_number
 from rlsuite.core.compilation import compiled
@@ -52,7 +53,7 @@ def _similarity(data: Landmarks, observation: NDArray[np.float64], i: int) -> fl
         return total
     if data.kernel == SIGMOID:
         return math.tanh(data.gamma * total + data.coef0)
-    return (data.gamma * total + data.coef0) ** data.degree
+    return power(data.gamma * total + data.coef0, data.degree)
 
 
 @compiled(in_place=True)

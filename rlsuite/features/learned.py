@@ -8,15 +8,13 @@ median of all.
 """
 
 import copy
-from collections.abc import Callable
-from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.features.estimators import Matrix, clone, scikit_learn
+from rlsuite.features.estimators import Matrix, clone, kind_of, one_thread, scikit_learn
 
 METHODS: Final = ("transform", "apply", "predict_proba")
 """Methods by which an estimator gives features, the first that it has."""
@@ -127,17 +125,16 @@ def fit_estimator(estimator: Any, seen: Seen, rng: np.random.Generator) -> Any:
     fitted = clone(estimator) if hasattr(estimator, "get_params") else copy.deepcopy(estimator)
     set_open_seeds(fitted, rng)
     targets: list[NDArray[Any]] = []
-    if hasattr(fitted, "__sklearn_tags__"):
-        base = scikit_learn("base")
-        if base.is_regressor(fitted):
-            targets = [seen.returns]
-        elif base.is_classifier(fitted):
-            targets = [seen.returns > np.median(seen.returns)]
-            if not targets[0].any():
-                raise errors.ParameterError(
-                    f"{type(estimator).__name__} learns which observations are followed by a return above the median, "
-                    f"and none of these {len(seen.returns):,} is; give a map that needs no targets"
-                )
+    kind = kind_of(fitted)
+    if kind == "regressor":
+        targets = [seen.returns]
+    elif kind == "classifier":
+        targets = [seen.returns > np.median(seen.returns)]
+        if not targets[0].any():
+            raise errors.ParameterError(
+                f"{type(estimator).__name__} learns which observations are followed by a return above the median, "
+                f"and none of these {len(seen.returns):,} is; give a map that needs no targets"
+            )
     with one_thread():
         fitted.fit(seen.observations, *targets)
     return fitted
@@ -152,9 +149,3 @@ def set_open_seeds(estimator: Any, rng: np.random.Generator) -> None:
     drawn = {name: int(rng.integers(LARGEST_SEED)) for name in names}
     if drawn:
         estimator.set_params(**drawn)
-
-
-def one_thread() -> Any:
-    """Compute on one thread: sums of several, as those of k-means, depend on which is first."""
-    limits: Callable[[int], Any] = import_module("threadpoolctl").threadpool_limits
-    return limits(1)

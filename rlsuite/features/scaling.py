@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Tags
 
 from rlsuite import errors
 from rlsuite.core.array_like import ArrayLike
@@ -17,6 +16,9 @@ from rlsuite.features.bounded import BoundedMap
 from rlsuite.features.checks import check_observations, check_seed
 from rlsuite.features.estimators import scikit_learn
 from rlsuite.features.feature_map import Bounds, FeatureMap, FeatureRule
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 
 class Units(NamedTuple):
@@ -185,7 +187,7 @@ class PrincipalComponents(FeatureMap):
         "explained_variance_ratio_": Array(shape=("n",)),
     }
 
-    def __sklearn_tags__(self) -> Tags:
+    def __sklearn_tags__(self) -> "Tags":
         tags = super().__sklearn_tags__()
         tags.non_deterministic = False  # except for a few components of very many dimensions
         return tags

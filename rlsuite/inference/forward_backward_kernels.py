@@ -498,8 +498,8 @@ def log_sums(matrix: Sparse, u: FloatArray, out: FloatArray) -> None:
         total = 0.0
         if high > -np.inf:
             for entry in range(matrix.indptr[j], matrix.indptr[j + 1]):
-                total += np.exp(u[matrix.source[entry]] + matrix.weight[entry] - high)
-        out[j] = high + np.log(total) if high > -np.inf else -np.inf
+                total += math.exp(u[matrix.source[entry]] + matrix.weight[entry] - high)
+        out[j] = high + math.log(total) if high > -np.inf else -np.inf
 
 
 @compiled(in_place=True)
@@ -551,7 +551,7 @@ def log_pairs(
             if before > -np.inf:
                 for entry in range(backwards.indptr[i], backwards.indptr[i + 1]):
                     j = backwards.source[entry]
-                    pairs[entry] += np.exp(before + backwards.weight[entry] + table[row[t + 1], j] + beta[t + 1, j])
+                    pairs[entry] += math.exp(before + backwards.weight[entry] + table[row[t + 1], j] + beta[t + 1, j])
 
 
 def exact(workspace: Workspace, number: int) -> Exact:

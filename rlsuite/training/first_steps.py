@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rlsuite.core.checks import is_tuple
-from rlsuite.core.compilation import Compiled, interpreted
+from rlsuite.core.compilation import Compiled, has_machine_code, interpreted, no_machine_code
 from rlsuite.core.interpretation import interpretable
 from rlsuite.environments.observation_view import NONE
 from rlsuite.models.aliases import FloatArray, IndexArray
@@ -76,9 +76,9 @@ class Pace:
         if self._stays and not self._stopped:
             return AT_FIRST
         price, begins, self._left = self.price(), left >= self._left, left
-        if self._stopped or left * self._per_unit > price:
-            return 0
-        if begins and _seconds.get(self._functions, 0.0) > price:  # of many calls, nobody knows which is the last
+        # of many calls, nobody knows which is the last
+        long = left * self._per_unit > price or (begins and _seconds.get(self._functions, 0.0) > price)
+        if self._stopped or (long and has_machine_code()):
             return 0
         return max(1, int(SECONDS_AT_ONCE / self._per_step)) if self._per_step else AT_FIRST
 
@@ -121,7 +121,7 @@ class InterpretedRun:
         self._form = interpreted(kernel)
         self._pace = Pace(_functions_in((kernel, arguments)))
         self.loading = self._pace.loading
-        if not (interpretable(kernel) and interpretable(arguments)):
+        if not no_machine_code() and not (interpretable(kernel) and interpretable(arguments)):
             self._pace.stop()
 
     def __call__(
@@ -175,7 +175,7 @@ class InterpretedSession:
     ):
         self._kernel, self._arguments, self._run_state, self._buffer = kernel, arguments, run_state, buffer
         self._pace = Pace(_functions_in((kernel, arguments)))
-        if not (interpretable(kernel) and interpretable(arguments)):
+        if not no_machine_code() and not (interpretable(kernel) and interpretable(arguments)):
             self._pace.stop()
         self._interpreted = interpreted(kernel)(*interpreted(arguments))
         self._machine_code: Iterator[int] | None = None

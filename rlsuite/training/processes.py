@@ -129,7 +129,7 @@ class Seeds:
         try:
             with compiling:
                 if self.n_helpers:
-                    looks.start()
+                    self._begin_to_look(looks)
                 self._work()
                 self._wait()
         except KeyboardInterrupt:
@@ -139,12 +139,18 @@ class Seeds:
             with self._changed:
                 self._over = True
                 self._changed.notify_all()
-            if self.n_helpers:
+            if looks.is_alive():
                 looks.join()
             if self._pool is not None:
                 self._pool.shutdown(kill_workers=True)
         self._say()
         return self._runs
+
+    def _begin_to_look(self, looks: threading.Thread) -> None:
+        try:
+            looks.start()
+        except RuntimeError as error:  # in a browser there are no threads
+            self._unable(str(error))
 
     def _work(self) -> None:
         """Learn in this process until no seed is waiting."""
@@ -207,9 +213,9 @@ class Seeds:
 
     def _start(self, seconds: float) -> None:
         """Start the other processes."""
-        from joblib.externals import loky
-
         try:
+            from joblib.externals import loky
+
             self._payload = _pickled(self.run)
         except Exception as error:  # whatever the parts of an environment raise
             self._unable(f"{type(error).__name__}: {error}")
@@ -286,7 +292,7 @@ class Seeds:
         if outcome.runs:
             self.done(len(outcome.runs))
         for warned in outcome.warned:
-            self._warned.setdefault(warned, False)
+            self._warned.setdefault(warned, warned[0] is errors.SlowWarning)  # this process has said that
         if any(isinstance(run, FailedRun) and self.ends(run) for run in outcome.runs):
             self._ended = True
             self._end_own_run()

@@ -20,6 +20,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from rlsuite.core.compilation import no_machine_code
 from rlsuite.core.seeding import pcg64_states, seed_words
 from rlsuite.environments.facts import NO_LIMIT
 from rlsuite.environments.forms.form import Adapter
@@ -79,10 +80,11 @@ class Replicas:
     def of(cls, run: Run, agent: Learning, budget: Budget) -> Self | None:
         """Prepare the runs; None if the reset is not known to the last bit, or no run would end.
 
-        Nor if they are evaluated, and the class of the environment is not known, or its model is not.
+        Nor if they are evaluated, and the class of the environment is not known, or its model is not; nor without
+        machine code, as threads would wait for each other.
         """
         adapter = run.form.adapter
-        if run.engine.loop != "compiled":
+        if run.engine.loop != "compiled" or no_machine_code():
             return None
         if budget.evaluate_every is not None:
             exact = isinstance(run.engine, CompiledEngine) and run.model_to_evaluate_on() is not None

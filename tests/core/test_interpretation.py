@@ -157,7 +157,6 @@ def test_a_function_may_call_itself():
         allocates,
         vectorised,
         power,
-        hypotenuse,
         beta,
         shifted,
         caught,

@@ -6,12 +6,48 @@ import sys
 
 import pytest
 
-LEARN = """
-import hashlib, sys
-if sys.argv[1] == "without numba":
-    sys.modules["numba"] = None  # an import of it fails
-import gymnasium
+HIDDEN = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Hidden(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in HIDDEN:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+HIDDEN = sys.argv[1].split()
+sys.meta_path.insert(0, Hidden())
+"""
+"""Hides the packages that are named on the command line: an import of one fails."""
+
+PRINTED = """
+import hashlib
 import numpy as np
+
+def printed(*arrays):
+    for array in arrays:
+        print(hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest())
+"""
+
+SHORT = """
+import rlsuite as rl
+import rlsuite_envs
+
+hmm = rl.HMM([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.1, 0.9]])
+z = hmm.sample(20, seed=1)[1]
+printed(
+    rl.QLearning().learn("FrozenLake-v1", steps=200, seed=1, loop="compiled").q_,
+    rl.Sarsa(exploration=rl.Softmax(temperature=0.5)).learn("CliffWalking-v1", steps=200, seed=1).q_,
+    rl.solve(rl.MDP.from_env("Taxi-v4", gamma=0.9), method="policy_iteration").value,
+    rl.solve(rl.POMDP.from_env("rlsuite/Tiger-v0", gamma=0.95), "incremental_pruning", horizon=3).alpha_vectors,
+    hmm.filter(z),
+    hmm.smooth(z),
+    hmm.decode(z)[0],
+)
+"""
+
+LEARN = """
+import gymnasium
 import rlsuite as rl
 import rlsuite_envs
 from gymnasium.spaces import Discrete
@@ -32,7 +68,7 @@ class Walk(gymnasium.Env):
 tiger = rl.POMDP.from_env("rlsuite/Tiger-v0", gamma=0.95)
 hmm = rl.HMM([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.1, 0.9]])
 z = hmm.sample(100, seed=1)[1]
-for array in (
+printed(
     rl.QLearning().learn("FrozenLake-v1", steps=2_000, seed=1, loop="compiled").q_,
     rl.SarsaLambda().learn("CliffWalking-v1", steps=1_000, seed=1, loop="stepwise").q_,
     rl.Sarsa(exploration=rl.Softmax(temperature=0.5)).learn("CliffWalking-v1", steps=1_000, seed=1).q_,
@@ -43,31 +79,46 @@ for array in (
     rl.solve(tiger, gap=0.1).value(np.array([0.5, 0.5])),
     hmm.smooth(z),
     hmm.decode(z)[0],
-):
-    print(hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest())
+)
 """
 
 
-def learned(numba, **variables):
-    command = [sys.executable, "-W", "error", "-c", LEARN, numba]
+def run(code, hidden="", *options, **variables):
+    command = [sys.executable, *options, "-c", HIDDEN + PRINTED + code, hidden]
     done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    return done.stdout.split()
+    return done
+
+
+def test_numba_and_scikit_learn_may_be_missing():
+    usual, without = run(SHORT, "", "-W", "error"), run(SHORT, "numba llvmlite sklearn joblib threadpoolctl")
+    assert without.stdout == usual.stdout
+    assert without.stderr.count("Warning") == 1
+    assert "SlowWarning: numba is not installed (pip install numba): everything runs in Python" in without.stderr
 
 
 @pytest.fixture(scope="module")
 def usual():
-    return learned("with numba")
+    return run(LEARN, "", "-W", "error").stdout
 
 
 @pytest.mark.slow
 def test_numba_may_be_switched_off(usual):
-    assert learned("with numba", NUMBA_DISABLE_JIT="1") == usual
+    assert run(LEARN, "", "-W", "error", NUMBA_DISABLE_JIT="1").stdout == usual
 
 
 @pytest.mark.slow
 def test_numba_may_be_missing(usual):
-    assert learned("without numba") == usual
+    assert run(LEARN, "numba").stdout == usual
+
+
+def test_numba_may_be_broken(tmp_path):
+    (tmp_path / "numba.py").write_text("raise ImportError('Numba needs NumPy 2.4 or less. Got NumPy 9.0')")
+    code = "import rlsuite as rl\nprinted(rl.QLearning().learn('FrozenLake-v1', steps=200, seed=1, loop='compiled').q_)"
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    broken = run(code, PYTHONPATH=path)
+    assert broken.stdout == run(code).stdout
+    assert "SlowWarning: numba cannot be imported (Numba needs NumPy 2.4 or less. Got NumPy 9.0): " in broken.stderr
 
 
 DIVIDED = """

@@ -102,7 +102,8 @@ def draw_reward(memory: Memory, state: int, action: int, rng: Any) -> float:
     weight = prior.mean_weight + n
     mean = prior.mean + n * surprise / weight
     shape = prior.shape + 0.5 * n
-    rate = prior.rate + 0.5 * model.deviation[state, action] + 0.5 * prior.mean_weight * n * surprise**2 / weight
+    square = surprise * surprise
+    rate = prior.rate + 0.5 * model.deviation[state, action] + 0.5 * prior.mean_weight * n * square / weight
     precision = rng.gamma(shape, 1.0) / rate
     return mean + rng.standard_normal() / math.sqrt(weight * precision)
 

@@ -29,7 +29,6 @@ from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeRegressor
 from tqdm import tqdm
 
 from rlsuite.approximation.batch import regressors
@@ -45,7 +44,7 @@ from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number, fraction, whole_amount
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import DivergenceWarning, LearningError, NotLearned, ParameterError, level_of_the_caller
-from rlsuite.features.estimators import Predictor, Transformer
+from rlsuite.features.estimators import Predictor, Transformer, scikit_learn
 from rlsuite.models import MDP
 
 LONGEST = 1e6
@@ -69,7 +68,7 @@ class FittedIteration(BatchLearner):
     Parameters and attributes are those of `FittedQ`.
     """
 
-    regressor: Predictor = field(default_factory=DecisionTreeRegressor)
+    regressor: Predictor = field(default_factory=lambda: scikit_learn("tree").DecisionTreeRegressor())
     _: KW_ONLY
     gamma: float = 0.99
     iterations: int = 50

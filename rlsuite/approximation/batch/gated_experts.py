@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 import numpy as np
-import sklearn.base
 from numpy.typing import NDArray
 
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_number
+from rlsuite.features.estimator_bases import BaseEstimator, RegressorMixin
 from rlsuite.features.estimators import Predictor, clone, scikit_learn
 
 LEAST: Final = 1e-9
@@ -24,7 +24,7 @@ LEAST: Final = 1e-9
 
 
 @dataclass(eq=False, repr=False)
-class GatedExperts(sklearn.base.RegressorMixin, sklearn.base.BaseEstimator):
+class GatedExperts(RegressorMixin, BaseEstimator):
     """A regressor of scikit-learn: several regressors, each for a region of its own that is learned.
 
     Parameters

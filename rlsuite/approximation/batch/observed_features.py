@@ -4,7 +4,6 @@ import warnings
 from contextlib import AbstractContextManager
 
 import numpy as np
-import sklearn.frozen
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
@@ -13,7 +12,7 @@ from rlsuite.approximation.batch.batch import Batch
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.environments.observation_view import encoding
 from rlsuite.features.checks import check_observations, naming, shown
-from rlsuite.features.estimators import Matrix, Transformer, clone
+from rlsuite.features.estimators import Matrix, Transformer, clone, is_frozen
 from rlsuite.features.feature_map import FeatureMap
 from rlsuite.features.learned import (
     AsFeatures,
@@ -59,7 +58,7 @@ class ObservedFeatures:
         self.width = batch.observation.shape[1]
         self.low, self.high = np.full(self.width, np.inf), np.full(self.width, -np.inf)
         self.outside = 0
-        self.clips = not isinstance(features, FeatureMap | sklearn.frozen.FrozenEstimator)
+        self.clips = not (isinstance(features, FeatureMap) or is_frozen(features))
         self.map: AsFeatures | None = None
         if features is not None:
             if not hasattr(features, "fit"):
@@ -68,7 +67,7 @@ class ObservedFeatures:
                     "map such as TileCoding()"
                 )
             self.map = AsFeatures(features)  # named in messages
-            if not isinstance(features, sklearn.frozen.FrozenEstimator):  # its fit does nothing, but would need targets
+            if not is_frozen(features):  # its fit does nothing, but would need targets
                 with self._naming("be fitted to"):
                     self.map = AsFeatures(_fitted(features, batch, np.random.default_rng(seeds_of_features(seed))))
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 import numpy as np
-import sklearn.base
 from numpy.typing import NDArray
 
 from rlsuite import errors
@@ -23,6 +22,7 @@ from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number, whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.features.checks import naming, shown
+from rlsuite.features.estimator_bases import BaseEstimator, RegressorMixin
 from rlsuite.features.estimators import Matrix, Predictor, clone, kind_of, scikit_learn
 from rlsuite.models.aliases import FloatArray
 
@@ -153,7 +153,7 @@ def predictions(regressor: Predictor, owner: str, inputs: Matrix) -> NDArray[np.
 
 
 @dataclass(eq=False, repr=False)
-class LocallyWeightedRegression(sklearn.base.RegressorMixin, sklearn.base.BaseEstimator):
+class LocallyWeightedRegression(RegressorMixin, BaseEstimator):
     """A regressor of scikit-learn: linear regression on the nearest neighbours of each query.
 
     Parameters

@@ -23,7 +23,6 @@ from typing import Any, Final, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
-from sklearn.tree import DecisionTreeClassifier
 from tqdm import tqdm
 
 from rlsuite import errors
@@ -43,7 +42,7 @@ from rlsuite.core.npz import Npz
 from rlsuite.environments.facts import action_space_of, facts_of, name_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_view import Encoding, encoding
-from rlsuite.features.estimators import Predictor
+from rlsuite.features.estimators import Predictor, scikit_learn
 from rlsuite.training.acting import MaskedActions
 from rlsuite.training.budget import Budget
 from rlsuite.training.optimum import Optima
@@ -128,7 +127,7 @@ class ClassificationIteration(Learner):
     (1, 0)
     """
 
-    classifier: Predictor = field(default_factory=DecisionTreeClassifier)
+    classifier: Predictor = field(default_factory=lambda: scikit_learn("tree").DecisionTreeClassifier())
     gamma: float = 0.99
     states: int = 100
     apart: int = 5

@@ -13,7 +13,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeClassifier
 
 from rlsuite import errors
 from rlsuite.approximation.batch.action_masks import KnownActions, legal_at
@@ -25,7 +24,7 @@ from rlsuite.core.aliases import Space
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import fraction, legal_actions, whole_number
 from rlsuite.features.checks import check_observations, naming, shown
-from rlsuite.features.estimators import Predictor, is_classifier
+from rlsuite.features.estimators import Predictor, is_classifier, scikit_learn
 from rlsuite.planning.solution import Solution
 
 
@@ -68,7 +67,7 @@ class ClassifierPolicy(BatchLearner):
     (1, 0)
     """
 
-    classifier: Predictor = field(default_factory=DecisionTreeClassifier)
+    classifier: Predictor = field(default_factory=lambda: scikit_learn("tree").DecisionTreeClassifier())
     seed: int | None = None
     _: KW_ONLY
     gamma: float = 0.99

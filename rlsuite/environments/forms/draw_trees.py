@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlsuite.core.compilation import Compiled, compiled, no_machine_code
+from rlsuite.core.compilation import Compiled, compiled, has_machine_code
 from rlsuite.environments.observation_view import View
 from rlsuite.environments.outcomes import Again, IntegerNode, Leaf, MaskedNode, Tree, UniformNode
 from rlsuite.environments.tabulation import Tabulation
@@ -29,7 +29,7 @@ def _next_uint32_in_python(bit_generator: Any) -> int:
 
 
 next_uint32: Callable[[Any], int] = _next_uint32_in_python
-if not no_machine_code():
+if has_machine_code():
     _core: Any = import_module("numba.np.random.generator_core")  # numba has no types
     next_uint32 = _core.next_uint32
 

@@ -7,6 +7,7 @@ the episode is observed as well, so there is one matrix for steps that did and o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias, cast
 
@@ -261,7 +262,7 @@ def log_likelihoods(
         found.log_likelihood[e] = 0.0 if found.failed[e] < 0 else -np.inf
         if found.failed[e] < 0:
             for i in range(record.first[e + 1] - record.first[e] + 1):
-                found.log_likelihood[e] += np.log(buffers.sums[i])
+                found.log_likelihood[e] += math.log(buffers.sums[i])
 
 
 @compiled(in_place=True)
@@ -285,7 +286,7 @@ def expected_counts(
         if found.failed[e] >= 0:
             continue
         for i in range(end - begin, -1, -1):
-            found.log_likelihood[e] += np.log(sums[i])
+            found.log_likelihood[e] += math.log(sums[i])
             if i == end - begin:
                 for s in range(states):
                     beta[s] = 1.0

@@ -9,6 +9,7 @@ way back the return of every pair passed goes into its mean.
 An action is legal in a history if it was legal in every state that was ever drawn there.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -284,7 +285,7 @@ def _choose(tree: Tree, model: Simulator, node: int, s: int, exploration: float,
                 a -= actions
             if tree.tried[first + a] == 0:
                 return a
-    wide = exploration * np.sqrt(np.log(np.float64(max(tree.visits[node], 1))))
+    wide = exploration * np.sqrt(math.log(max(tree.visits[node], 1)))
     best, highest = -1, -np.inf
     for a in range(actions):
         n = tree.tried[first + a]
