@@ -45,7 +45,14 @@ def add(commands: Commands) -> None:
     run.add_argument("--output", metavar="FOLDER", help="results folder (default: beside the file, without .toml)")
     run.add_argument("--seeds", type=whole_number, metavar="N", help="number of seeds, instead of that in the file")
     run.add_argument("--loop", metavar="LOOP", help="auto, compiled or stepwise; does not change the results")
-    add_workers_flag(run, "threads that take turns, so that 1 is as fast")
+    add_workers_flag(run, "processes, if that is faster")
+    run.add_argument(
+        "--backend",
+        default="auto",
+        metavar="NAME",
+        help="threads, processes, dask (processes of this machine), dask://HOST:PORT (a cluster), or MODULE:FUNCTION "
+        "that returns an executor; by default what is measured to be faster; does not change the results",
+    )
     run.add_argument("--retry", action="store_true", help="learn again what failed before")
     run.add_argument("--fail-fast", action="store_true", help="stop at the first part that fails")
     run.add_argument(
@@ -98,8 +105,7 @@ def add(commands: Commands) -> None:
 def run_experiment(chosen: argparse.Namespace) -> int:
     """Run an experiment."""
     import_packages()
-    from rlsuite.experiments import Experiment, compare, table
-    from rlsuite.experiments.writing import failed_before
+    from rlsuite.experiments import Experiment, compare, status_of, table
     from rlsuite.training.failures import failure_table
 
     changes = {key: getattr(chosen, key) for key in ("seeds", "loop") if getattr(chosen, key) is not None}
@@ -113,21 +119,21 @@ def run_experiment(chosen: argparse.Namespace) -> int:
         results = experiment.run(
             folder,
             workers=workers_of(chosen),
+            backend=chosen.backend,
             retry=chosen.retry,
             fail_fast=chosen.fail_fast,
             progress=True,
             shard=chosen.shard,
         )
     rows = compare(results)
-    failures = list(failed_before(experiment.cells(), folder).values())
+    status = status_of(folder)
+    failures = status.failures
     if chosen.json:
         listed = [failure._asdict() for failure in failures]
         print_json({"folder": str(folder), "rows": [row._asdict() for row in rows], "failures": listed})
         return 1 if failures else 0
     if chosen.shard:
-        from rlsuite.experiments import status_of
-
-        print(f"shard {chosen.shard}: {status_of(folder)}")
+        print(f"shard {chosen.shard}: {status}")
     elif rows:
         print(table(rows))
     if failures:
@@ -293,12 +299,15 @@ def draw(
 def _plan(experiment: "Experiment", folder: Path, as_json: bool) -> int:
     """Print what would be done; everything is checked, nothing is written."""
     from rlsuite.experiments.run import Originals
-    from rlsuite.experiments.writing import finished
+    from rlsuite.experiments.store import Store
+    from rlsuite.experiments.writing import check_known
 
     cells = experiment.cells()
     originals = Originals(cells)
-    sizes = {cell.environment.label: originals.size(cell) for cell in reversed(cells)}
-    done = len(finished(cells, folder))
+    sizes = {cell.environment.label: originals.size(cell.case) for cell in reversed(cells)}
+    store = Store(folder)
+    check_known(store, cells, folder)
+    done = sum(cell.seed in store.of(cell.case.pair).done for cell in cells)
     if as_json:
         print_json({"folder": str(folder), "cells": len(cells), "done": done, "config": experiment.plain()})
         return 0

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence, Set
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
+
+Table: TypeAlias = Annotated[Mapping[str, Any], "plain data"]
+"""A table of a TOML or JSON file; what its values are is checked where they are read."""
+
+
+def is_table(value: object) -> TypeIs[Table]:
+    """Whether `value` is a table; the keys of those of TOML and JSON are text."""
+    return isinstance(value, Mapping)
 
 
 def is_sequence(value: object) -> TypeIs[Sequence[object]]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rlsuite.experiments.comparison import Comparison as Comparison
     from rlsuite.experiments.config import AgentEntry as AgentEntry
     from rlsuite.experiments.config import EnvironmentEntry as EnvironmentEntry
+    from rlsuite.experiments.crew import Stopped as Stopped
     from rlsuite.experiments.experiment import Experiment as Experiment
     from rlsuite.experiments.folder import load_results as load_results
     from rlsuite.experiments.known import KnownSetting as KnownSetting
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from rlsuite.experiments.paired import Pair as Pair
     from rlsuite.experiments.rows import Row as Row
     from rlsuite.experiments.rows import table as table
-    from rlsuite.experiments.run import Stopped as Stopped
     from rlsuite.experiments.searching import Search as Search
     from rlsuite.experiments.searching import Trial as Trial
     from rlsuite.experiments.searching import search as search

@@ -1,8 +1,8 @@
 """Unfinished cells: the agent and its run, and what has been recorded so far, saved from time to time.
 
 A cell that was stopped or killed continues where it was last saved, and ends with the same bytes. A checkpoint is a
-file ``000000012000.npz`` and a folder ``000000012000`` in the form of a finished cell, both named by the steps that
-were done; the folder is written last. What differs from the experiment, or cannot be read, is not used.
+file ``000000012000.npz`` and a segment ``000000012000.cells`` with the cell so far, both named by the steps that were
+done; the segment is written last. What differs from the experiment, or cannot be read, is not used.
 """
 
 import dataclasses
@@ -18,8 +18,10 @@ import numpy as np
 from rlsuite.agents import Agent
 from rlsuite.agents.storage import save
 from rlsuite.core.aliases import Env
-from rlsuite.errors import RlsuiteError
-from rlsuite.experiments.store import Table, read_cell, read_description, write_cell
+from rlsuite.core.files import replacing
+from rlsuite.core.narrowing import Table
+from rlsuite.errors import FileError, RlsuiteError
+from rlsuite.experiments.segments import SUFFIX, Pair, Segment, entry_of, write_segment
 from rlsuite.registry import load
 from rlsuite.training.budget import Budget, LoopChoice
 from rlsuite.training.optimum import Optima
@@ -40,15 +42,18 @@ class CellCheckpoint:
     ----------
     folder : Path
         Folder of the experiment.
-    path : Path
-        Folder of the cell, when it is finished, within that.
+    pair : (str, str)
+        Of the cell.
+    seed : int
+        Of the cell.
     spec, versions : mapping
         What the numbers depend on, and what they are made with; checkpoints of others are not used.
     """
 
-    def __init__(self, folder: Path, path: Path, spec: Table, versions: Mapping[str, str]) -> None:
-        self.folder = folder / CHECKPOINTS / hashlib.sha256(str(path).encode()).hexdigest()[:16]
-        self.spec, self.versions = spec, versions
+    def __init__(self, folder: Path, pair: Pair, seed: int, spec: Table, versions: Mapping[str, str]) -> None:
+        name = "/".join((*pair, str(seed)))
+        self.folder = folder / CHECKPOINTS / hashlib.sha256(name.encode()).hexdigest()[:16]
+        self.pair, self.seed, self.spec, self.versions = pair, seed, spec, versions
 
     def write(self, agent: Agent, record: Record) -> None:
         """Save an agent, its run, and what has been recorded; nothing if the run cannot be kept.
@@ -58,35 +63,39 @@ class CellCheckpoint:
         FileError
             If it cannot be written.
         """
-        name = f"{agent.steps_:015d}"
-        saved = self.folder / name
-        if saved.is_dir():
+        saved = self.folder / f"{agent.steps_:015d}{SUFFIX}"
+        if saved.is_file():
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if not save(agent, saved.with_suffix(".npz"), compress=False, only_with_run=True):
-            return
-        write_cell(saved, self.spec, self.versions, record, self.folder / ".unfinished")
-        for other in list(self.folder.iterdir()):
-            if other.stem != name:
-                shutil.rmtree(other) if other.is_dir() else other.unlink()
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if not save(agent, saved.with_suffix(".npz"), compress=False, only_with_run=True):
+                return
+            with replacing(saved) as unfinished:
+                write_segment(unfinished, [entry_of(self.pair, self.spec, self.versions, record)])
+            for other in list(self.folder.iterdir()):
+                if other.stem != saved.stem:
+                    other.unlink()
+        except OSError as error:
+            raise FileError(f"cannot write {saved}: {error.strerror}") from error
 
     def read(self) -> tuple[Agent, Record] | None:
         """The latest one; None if there is none that can be used."""
-        for saved in sorted(self.folder.glob("[0-9]*"), reverse=True):
-            if not saved.is_dir():
-                continue
+        for saved in sorted(self.folder.glob(f"*{SUFFIX}"), reverse=True):
             try:
-                about = read_description(saved)
-                if about["spec"] == self.spec and about["versions"] == self.versions:
+                segment = Segment.at(saved)
+                entry, record = segment.entry(0), segment.outcome(0)
+                same = entry.spec == self.spec and entry.seed == self.seed and entry.versions == self.versions
+                if same and isinstance(record, Record):
                     agent: Any = load(saved.with_suffix(".npz"))
-                    return agent, read_cell(saved)
-            except RlsuiteError:  # damaged: an older one may be whole
+                    return agent, record
+            except (RlsuiteError, FileNotFoundError):  # damaged: an older one may be whole
                 continue
         return None
 
     def remove(self) -> None:
         """Remove them all, once the cell is finished."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if self.folder.is_dir():
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def learn_cell(

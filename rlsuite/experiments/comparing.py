@@ -184,7 +184,7 @@ def _enough(
 
 
 def _joined(before: Results, more: Results) -> Results:
-    return replace(before, records=before.records + more.records, failures=before.failures + more.failures)
+    return replace(before, records=[*before.records, *more.records], failures=before.failures + more.failures)
 
 
 def _labelled(what: str, given: Any, label: Callable[[list[Any]], list[str]]) -> dict[str, Any]:

@@ -10,10 +10,9 @@ from rlsuite.agents import Agent
 from rlsuite.core.checks import seed_list, whole_amount
 from rlsuite.core.described import Plain, describe
 from rlsuite.core.keywords import SaysWhatToWrite
-from rlsuite.core.narrowing import is_list, is_mapping
+from rlsuite.core.narrowing import Table, is_list, is_mapping
 from rlsuite.errors import ParameterError
 from rlsuite.experiments.folder import as_folder
-from rlsuite.experiments.store import Table
 from rlsuite.training.budget import LOOPS, Budget, LoopChoice
 
 SEARCH: Final = ("trials", "seeds", "fresh_seeds", "measure")

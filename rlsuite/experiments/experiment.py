@@ -31,14 +31,13 @@ from typing import Self
 from rlsuite import errors
 from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import rename_former, says_what_to_write, takes_former_names
-from rlsuite.core.narrowing import is_list
+from rlsuite.core.narrowing import Table, is_list, is_table
 from rlsuite.errors import FileError, ParameterError, RlsuiteError
 from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Settings
 from rlsuite.experiments.grid import settings, text_of, with_setting
 from rlsuite.experiments.lookup import agent_from_table
 from rlsuite.experiments.run import run
 from rlsuite.experiments.runs import Cell, Shard, cells_of
-from rlsuite.experiments.store import Table, is_table
 from rlsuite.training.results import Results
 
 
@@ -153,6 +152,7 @@ class Experiment(Settings):
         folder: str | PathLike[str],
         *,
         workers: int = 1,
+        backend: str = "auto",
         retry: bool = False,
         fail_fast: bool = False,
         progress: bool = False,
@@ -165,7 +165,11 @@ class Experiment(Settings):
         folder : str or path
             Where results are kept; made if it does not exist.
         workers : int
-            Threads. The compiled loop runs in parallel on them; the results do not depend on their number.
+            How many cores to use; the results do not depend on it.
+        backend : str
+            ``"threads"``, ``"processes"``, ``"dask"`` for processes that dask starts here, ``"dask://host:8786"`` for a
+            cluster, or ``"module:function"`` of a function that returns an executor of ``concurrent.futures``. By
+            default this process begins alone and measures whether threads or processes help, or neither.
         retry : bool
             Learn again what failed before; by default it is only reported.
         fail_fast : bool
@@ -202,7 +206,16 @@ class Experiment(Settings):
             If some cells failed; the message lists them.
         """
         part = None if shard is None else Shard.parse(shard)
-        return run(self, Path(folder), workers=workers, retry=retry, fail_fast=fail_fast, progress=progress, shard=part)
+        return run(
+            self,
+            Path(folder),
+            workers=workers,
+            backend=backend,
+            retry=retry,
+            fail_fast=fail_fast,
+            progress=progress,
+            shard=part,
+        )
 
 
 def _check_keys(table: Table, allowed: Sequence[str], where: str) -> None:

@@ -1,10 +1,4 @@
-"""Reading the folder of an experiment: ``run.json`` at the top, one folder per finished cell below.
-
-::
-
-    grid_goal/run.json
-    grid_goal/<environment>/<agent>/seed-0007/cell.json, monitor.csv, curve.csv, evaluation.csv
-"""
+"""Reading the folder of an experiment: ``run.json``, and ``cells`` with what has been learned."""
 
 import json
 import os
@@ -14,7 +8,7 @@ from typing import Any, cast
 
 from rlsuite.core.checks import seed_list
 from rlsuite.errors import FileError, ParameterError
-from rlsuite.experiments.store import read_cell, read_failure
+from rlsuite.experiments.store import Store
 from rlsuite.training.failures import Failure, failure_table
 from rlsuite.training.results import Results
 
@@ -64,15 +58,6 @@ def as_folder(where: str, label: str) -> str:
     return name
 
 
-def seed_folder(seed: int) -> str:
-    """A seed as the name of a folder.
-
-    >>> seed_folder(7)
-    'seed-0007'
-    """
-    return f"seed-{seed:04d}"
-
-
 def read_run(folder: Path) -> dict[str, Any]:
     """Read ``run.json``.
 
@@ -120,7 +105,8 @@ def load_results(folder: str | os.PathLike[str]) -> dict[str, list[Results]]:
     Returns
     -------
     dict
-        Label of the environment -> one `Results` per agent, in the order of the experiment, with its failures.
+        Label of the environment -> one `Results` per agent, in the order of the experiment, with its failures. Each
+        record is read when it is asked for.
 
     Raises
     ------
@@ -130,15 +116,15 @@ def load_results(folder: str | os.PathLike[str]) -> dict[str, list[Results]]:
     """
     top = Path(folder)
     config = read_run(top)["config"]
+    store = Store(top)
     found: dict[str, list[Results]] = {}
     failures: list[Failure] = []
     described = {entry["label"]: entry for entry in config["agents"]}
     for environment in labels(config, "environments"):
         for agent in labels(config, "agents"):
-            parent = top / slug(environment) / slug(agent)
-            paths = [parent / seed_folder(seed) for seed in config["seeds"]]
-            records = [read_cell(path) for path in paths if path.is_dir()]
-            failed = [failure for path in paths if (failure := read_failure(path)) is not None]
+            pair = slug(environment), slug(agent)
+            records = store.records(pair, config["seeds"])
+            failed = store.failures(pair, config["seeds"])
             failures += failed
             if records:
                 gamma, setting = (described[agent].get(key) for key in ("gamma", "setting"))

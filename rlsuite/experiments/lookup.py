@@ -11,8 +11,8 @@ from rlsuite.agents.learner import Learner
 from rlsuite.core.described import match
 from rlsuite.core.modules import module_of, parts_of
 from rlsuite.core.named_estimators import ESTIMATORS, is_name, named_class
+from rlsuite.core.narrowing import Table, is_table
 from rlsuite.errors import FileError, ParameterError, RlsuiteError, unknown
-from rlsuite.experiments.store import Table, is_table
 from rlsuite.registry import build_agent, choices, defined_agents, learner_classes
 from rlsuite.synonyms import ELSEWHERE, in_dashes, nearest
 

@@ -2,34 +2,31 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from rlsuite.core.checks import seed_list
 from rlsuite.core.described import describe
-from rlsuite.core.narrowing import is_list
+from rlsuite.core.narrowing import Table, is_list, is_table
 from rlsuite.errors import FileError, ParameterError
 from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Settings
-from rlsuite.experiments.folder import seed_folder, slug
-from rlsuite.experiments.store import Table, is_table
+from rlsuite.experiments.folder import slug
+from rlsuite.experiments.segments import Pair
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One agent in one environment with one seed.
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One agent in one environment: cells that differ in their seeds alone.
 
     Attributes
     ----------
     environment, agent
         The entries of the experiment.
-    seed : int
-        The seed of the run.
-    path : Path
-        The cell's folder within that of the experiment: ``<environment>/<agent>/seed-0007``.
     spec : dict
-        Everything that its numbers depend on, as plain data. Not the labels, and not the loop.
+        Everything that the numbers depend on beside the seed, as plain data. Not the labels, and not the loop.
     keywords : dict
         Keywords of the environment's constructor, names of files made absolute.
     env_id : str
@@ -38,16 +35,50 @@ class Cell:
 
     environment: EnvironmentEntry
     agent: AgentEntry
-    seed: int
-    path: Path
     spec: Table
     keywords: Table
     env_id: str
 
+    @cached_property
+    def pair(self) -> Pair:
+        """The labels, as files have them."""
+        return slug(self.environment.label), slug(self.agent.label)
+
+    def name(self, seed: int) -> str:
+        """A description of a cell, for messages."""
+        return f"{self.agent.label} in {self.environment.label}, seed {seed}"
+
+
+class Cell(NamedTuple):
+    """One agent in one environment with one seed."""
+
+    case: Case
+    seed: int
+
     @property
-    def name(self) -> str:
-        """A description of the cell, for messages."""
-        return f"{self.agent.label} in {self.environment.label}, seed {self.seed}"
+    def environment(self) -> EnvironmentEntry:
+        """The entry of the experiment."""
+        return self.case.environment
+
+    @property
+    def agent(self) -> AgentEntry:
+        """The entry of the experiment."""
+        return self.case.agent
+
+    @property
+    def keywords(self) -> Table:
+        """Keywords of the environment's constructor."""
+        return self.case.keywords
+
+    @property
+    def env_id(self) -> str:
+        """Id of the environment."""
+        return self.case.env_id
+
+    @property
+    def spec(self) -> Table:
+        """Everything that its numbers depend on, as plain data."""
+        return {**self.case.spec, "seed": self.seed}
 
 
 class Shard(NamedTuple):
@@ -96,21 +127,20 @@ def cells_of(experiment: Settings) -> list[Cell]:
     FileError
         If a file that the experiment names does not exist.
     """
-    pairs = [(environment, agent) for environment in experiment.environments for agent in experiment.agents]
-    described = [_describe(experiment, environment, agent) for environment, agent in pairs]
-    return [
-        Cell(
-            environment,
-            agent,
-            seed,
-            Path(slug(environment.label), slug(agent.label), seed_folder(seed)),
-            {**spec, "seed": seed},
-            keywords,
-            env_id,
-        )
-        for seed in seed_list(experiment.seeds)
-        for (environment, agent), (spec, keywords, env_id) in zip(pairs, described, strict=True)
+    cases = [
+        Case(environment, agent, *_describe(experiment, environment, agent))
+        for environment in experiment.environments
+        for agent in experiment.agents
     ]
+    return [Cell(case, seed) for seed in seed_list(experiment.seeds) for case in cases]
+
+
+def seeds_of(cells: Iterable[Cell]) -> dict[Case, list[int]]:
+    """The seeds of some cells, by agent and environment."""
+    found: dict[Case, list[int]] = {}
+    for case, seed in cells:
+        found.setdefault(case, []).append(seed)
+    return found
 
 
 def differences(stored: Table, wanted: Table) -> list[str]:
@@ -142,7 +172,7 @@ def _flat(table: Table, path: str = "") -> dict[str, Any]:
 def _describe(
     experiment: Settings, environment: EnvironmentEntry, agent: AgentEntry
 ) -> tuple[dict[str, Any], dict[str, Any], str]:
-    """Spec without the seed, keywords of the environment, id of the environment."""
+    """Spec, keywords of the environment, id of the environment."""
     given = {**environment.parameters, **environment.limit, **agent.environment}
     files: dict[str, str] = {}
     keywords = {key: _resolve(value, experiment.folder, files) for key, value in given.items()}

@@ -1,6 +1,5 @@
 """What a folder of results holds so far, and the results of several folders in one."""
 
-import filecmp
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -9,9 +8,10 @@ from typing import Any, NamedTuple
 
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import FileError, ParameterError
-from rlsuite.experiments.folder import RUN, labels, read_run, seed_folder, slug
+from rlsuite.experiments.folder import RUN, labels, read_run, slug
 from rlsuite.experiments.runs import differences
-from rlsuite.experiments.store import failure_file, read_failure
+from rlsuite.experiments.segments import Pair
+from rlsuite.experiments.store import Store, Writer
 from rlsuite.experiments.writing import writing
 from rlsuite.training.failures import Failure
 
@@ -51,9 +51,18 @@ def status_of(folder: str | os.PathLike[str]) -> Status:
         If the folder holds no results, or a file in it is damaged.
     """
     top = Path(folder)
-    paths = [top / path for path in _cells(read_run(top)["config"])]
-    failures = tuple(failure for path in paths if (failure := read_failure(path)) is not None)
-    return Status(sum(path.is_dir() for path in paths), failures, len(paths))
+    config = read_run(top)["config"]
+    return _status(Store(top), config)
+
+
+def _status(store: Store, config: dict[str, Any]) -> Status:
+    failures: list[Failure] = []
+    done = total = 0
+    for pair in _pairs(config):
+        failures += store.failures(pair, config["seeds"])
+        done += len(store.records(pair, config["seeds"]))
+        total += len(config["seeds"])
+    return Status(done, tuple(failures), total)
 
 
 @says_what_to_write
@@ -89,31 +98,33 @@ def merge_results(into: str | os.PathLike[str], folders: Sequence[str | os.PathL
         different = differences(_numbers(read_run(source)["config"]), _numbers(config))
         if different:
             raise ParameterError(f"{source} holds another experiment than {sources[0]}: {'; '.join(different[:3])}")
-    holders: dict[Path, Path] = {}
-    for path in _cells(config):
-        for source in known:
-            if (source / path).is_dir():
-                first = holders.setdefault(path, source)
-                if first is not source and not _same(first / path, source / path):
-                    raise ParameterError(
-                        f"{source / path} and {first / path} differ: the same cell was learned twice, with different "
-                        "versions or on different processors; delete one of them"
-                    )
+    stores = [Store(source) for source in known]
+    holders: dict[tuple[Pair, int], Store] = {}
+    for pair in _pairs(config):
+        for seed in config["seeds"]:
+            for store in stores:
+                if seed in store.of(pair).done:
+                    first = holders.setdefault((pair, seed), store)
+                    if first is not store and first.entry(pair, seed).content != store.entry(pair, seed).content:
+                        raise ParameterError(
+                            f"{store.file_of(pair, seed)} and {first.file_of(pair, seed)} differ in seed {seed} of "
+                            f"{pair[1]} in {pair[0]}: the same cell was learned twice, with different versions or on "
+                            "different processors; delete one of them"
+                        )
+            failed = (store for store in stores if seed in store.of(pair).failed)
+            if (pair, seed) not in holders and (store := next(failed, None)) is not None:
+                holders[pair, seed] = store
     with writing(top) as aside:
-        aside.mkdir(exist_ok=True)
-        for path, source in holders.items():
-            if source != top:
-                _copy(source / path, top / path, aside)
-        for source in sources:
-            for path in _cells(config):
-                note, target = failure_file(source / path), failure_file(top / path)
-                if path in holders:
-                    target.unlink(missing_ok=True)
-                elif note.is_file() and not target.is_file():
-                    _copy(note, target, aside)
+        writer = Writer(top, aside, "merged")
+        for (pair, seed), store in holders.items():
+            if store.top != top or store.is_in_folder(pair, seed):
+                writer.add(store.entry(pair, seed))
+        writer.flush()
         if not (top / RUN).is_file():
             _copy(sources[0] / RUN, top / RUN, aside)
-    return status_of(top)
+        merged = Store(top)
+        merged.pack(aside)
+    return _status(merged, config)
 
 
 def _numbers(config: dict[str, Any]) -> dict[str, Any]:
@@ -121,30 +132,18 @@ def _numbers(config: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in config.items() if name not in ("figures", "loop")}
 
 
-def _cells(config: dict[str, Any]) -> Iterator[Path]:
-    """The folders of all cells, relative to that of the experiment."""
+def _pairs(config: dict[str, Any]) -> Iterator[Pair]:
+    """The names of the folders of all pairs of an environment and an agent."""
     for environment in labels(config, "environments"):
         for agent in labels(config, "agents"):
-            for seed in config["seeds"]:
-                yield Path(slug(environment), slug(agent), seed_folder(seed))
-
-
-def _same(one: Path, other: Path) -> bool:
-    names = sorted(path.name for path in one.iterdir())
-    if names != sorted(path.name for path in other.iterdir()):
-        return False
-    return filecmp.cmpfiles(one, other, names, shallow=False)[0] == names
+            yield slug(environment), slug(agent)
 
 
 def _copy(source: Path, target: Path, aside: Path) -> None:
-    """Copy a file or a folder, which appears only when it is complete."""
-    unfinished = aside / "copy"
+    """Copy a file, which appears only when it is complete."""
     try:
-        if source.is_dir():
-            shutil.copytree(source, unfinished)
-        else:
-            shutil.copyfile(source, unfinished)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(unfinished, target)
+        aside.mkdir(exist_ok=True)
+        shutil.copyfile(source, aside / source.name)
+        os.replace(aside / source.name, target)
     except OSError as error:
         raise FileError(f"cannot copy {source} to {target}: {error.strerror}") from error

@@ -1,342 +1,373 @@
-"""Finished cells on disk: text files that other tools read, with checksums, written atomically.
+"""The cells of an experiment on disk: which there are, their records when they are asked for, and writing more of them.
 
-A cell is a folder of
-
-``monitor.csv``
-    One row per finished episode, in the format of Stable-Baselines3's Monitor: a first line ``#{...}`` of JSON, then
-    ``r,l,t``: return, length in steps, and the time at which it ended. Time is counted in environment steps, not in
-    seconds, so that the same seed gives the same bytes; the first line says so. Where the optimum is known a column
-    ``regret`` follows.
-``curve.csv``
-    ``time,cumulative_reward`` and, where the optimum is known, ``regret``: the records.
-``evaluation.csv``
-    ``time,value,return``: the evaluations of the policy, discounted and undiscounted; only if there were some. Of an
-    agent that evaluates a policy a column ``error`` follows: the root mean squared error of the learned state values.
-``cell.json``
-    The spec of the cell, what its numbers were made with, and the SHA-256 of its files, itself included.
-
-Floats are written so that reading them gives the same bits.
+The folder ``cells`` holds segments (`rlsuite.experiments.segments`). Whoever learns writes a segment that grows, and is
+replaced in one step, until it is full; names tell the writers apart. When all cells are there, they are packed:
+sorted, and divided among segments anew, so that the files do not tell who has learned what. A process may be killed at
+any time: each cell that was written is in one file at least, and of several copies one counts. Folders of cells, which
+earlier versions have written, are read as they are.
 """
 
-from __future__ import annotations
-
-import hashlib
-import json
-import math
 import os
-import shutil
-from collections.abc import Mapping, Sequence
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import NamedTuple, TypeVar, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
-from rlsuite.core.checks import finite_number, fraction, whole_number
-from rlsuite.core.described import describe
 from rlsuite.core.files import sync
-from rlsuite.core.named_estimators import imported_class
-from rlsuite.errors import FileError, RlsuiteError
-from rlsuite.registry import build_agent
-from rlsuite.synonyms import FORMER_NAMES
+from rlsuite.core.narrowing import Table
+from rlsuite.errors import FileError
+from rlsuite.experiments.cell_folders import CellFolders
+from rlsuite.experiments.segments import SUFFIX, Entry, Pair, Segment, chunks, is_full, write_segment
 from rlsuite.training.failures import Failure
-from rlsuite.training.results import Bounds, Record
+from rlsuite.training.results import Record
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeIs
+Found = TypeVar("Found")
 
-FORMAT = "rlsuite cell 1"
-FAILURE_FORMAT = "rlsuite failure 1"
-CELL, MONITOR, CURVE, EVALUATION = "cell.json", "monitor.csv", "curve.csv", "evaluation.csv"
-UNDISCOUNTED, ERROR = "return", "error"  # columns of evaluation.csv
-LARGEST_COUNT = 2**53
-"""Up to this number, floats represent all whole numbers exactly."""
+CELLS = "cells"
 
-Table: TypeAlias = Annotated[Mapping[str, Any], "plain data"]
-"""A table of a TOML or JSON file; what its values are is checked where they are read."""
+MOST_OPEN = 32
+"""Segments that are open at once."""
+
+TRIES = 20
+"""Looks at a folder whose files another process replaces meanwhile."""
+
+EVERY = 1.0
+"""Seconds between two writes of what has been learned."""
+
+_ROWS = 32
+"""Bits of the number of a cell in its segment."""
+
+_FOLDER = -1
+"""The place of a cell that has a folder of its own."""
 
 
-def is_table(value: object) -> TypeIs[Table]:
-    """Whether `value` is a table; the keys of those of TOML and JSON are text."""
-    return isinstance(value, Mapping)
+class Known(NamedTuple):
+    """The places of the cells of one agent in one environment, by seed."""
+
+    done: dict[int, int]
+    failed: dict[int, int]
 
 
-def write_cell(folder: Path, spec: Table, versions: Mapping[str, str], record: Record, aside: Path) -> None:
-    """Write a cell; its folder appears only when it is complete.
+class Store:
+    """The cells in the folder of an experiment.
 
     Parameters
     ----------
     folder : Path
-        The cell's folder, which must not exist.
-    spec, versions : mapping
-        What the numbers depend on, and what they were made with.
-    record : Record
-        The run.
-    aside : Path
-        Folder of unfinished cells, on the same disk.
-    """
-    unfinished = aside / _sha256(str(folder).encode())
-    try:
-        unfinished.mkdir(parents=True)
-        contents = _contents(spec, record)
-        for name, text in contents.items():
-            (unfinished / name).write_text(text, encoding="utf-8", newline="\n")
-        cell = {
-            "format": FORMAT,
-            "seed": record.seed,
-            "unit": record.unit,
-            "loop": record.loop,
-            **({"follows": True} if record.follows else {}),
-            "end_probability": record.end_probability,
-            "optimal_value": record.optimal_value,
-            "value_bounds": _as_json(record.value_bounds),
-            "return_bounds": _as_json(record.return_bounds),
-            "optimum_unknown": record.optimum_unknown,
-            "spec": spec,
-            "versions": versions,
-        }
-        checksums = {name: _sha256(text.encode()) for name, text in contents.items()}
-        cell["sha256"] = {**checksums, CELL: _own_checksum({**cell, "sha256": checksums})}
-        (unfinished / CELL).write_text(_json(cell), encoding="utf-8", newline="\n")
-        for name in (*contents, CELL):
-            sync(unfinished / name)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(unfinished, folder)
-    except OSError as error:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        raise FileError(f"cannot write {folder}: {error.strerror}") from error
-
-
-def write_failure(folder: Path, spec: Table, failure: Failure, aside: Path) -> None:
-    """Write beside the folder of a cell that it failed; `read_failure` reads it."""
-    file = failure_file(folder)
-    unfinished = aside / _sha256(str(file).encode())
-    try:
-        aside.mkdir(parents=True, exist_ok=True)
-        content = {"format": FAILURE_FORMAT, "spec": spec, "failure": failure._asdict()}
-        unfinished.write_text(_json(content), encoding="utf-8", newline="\n")
-        sync(unfinished)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(unfinished, file)
-    except OSError as error:
-        raise FileError(f"cannot write {file}: {error.strerror}") from error
-
-
-def read_failure(folder: Path, spec: Table | None = None) -> Failure | None:
-    """Read why a cell failed; None if it has not, or did so with another spec than a given one, or if it is damaged."""
-    try:
-        content = json.loads(failure_file(folder).read_text(encoding="utf-8"))
-        if content["format"] != FAILURE_FORMAT or spec not in (None, as_written_now(content["spec"])):
-            return None
-        failure = Failure(**content["failure"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-    texts: tuple[object, ...] = (failure.agent, failure.environment, failure.error, failure.where)
-    counts = (failure.seed, 0 if failure.step is None else failure.step)
-    valid = all(type(one) is str for one in texts) and all(type(one) is int for one in counts)
-    return failure if valid else None
-
-
-def as_written_now(spec: Table) -> Table:
-    """The spec of a cell that an earlier version has written, as this version writes it.
-
-    It has the present names; parameters that its agent did not have then have their defaults.
-    """
-    named = {FORMER_NAMES.get(name, name): value for name, value in spec.items()}
-    try:
-        return named | {"agent": json.loads(json.dumps(describe(build_agent(named["agent"], imported_class))))}
-    except (KeyError, TypeError, RlsuiteError):  # an agent that this version does not know
-        return named
-
-
-def forget_failure(folder: Path) -> None:
-    """Remove what `write_failure` has written, if there is something."""
-    failure_file(folder).unlink(missing_ok=True)
-
-
-def failure_file(folder: Path) -> Path:
-    """Where it is written that the cell of a folder failed."""
-    return folder.with_name(f"{folder.name}.failed.json")
-
-
-def read_description(folder: Path) -> dict[str, Any]:
-    """Read the ``cell.json`` of a finished cell; its ``spec`` says what the cell depends on.
+        The folder of the experiment.
 
     Raises
     ------
     FileError
-        If the file is missing or damaged.
+        If a file of it is damaged, or cannot be read; the message names it.
     """
-    file = folder / CELL
-    try:
-        cell = json.loads(_bytes(file))
-        stated = cell["sha256"].pop(CELL)
-        if cell["format"] != FORMAT:
-            raise FileError(f"{file} has the format {cell['format']!r}; this version of rlsuite reads {FORMAT!r}")
-        tables = set(cell["sha256"])
-        known = isinstance(cell["spec"], dict) and isinstance(cell["versions"], dict)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise _damaged(file, "is not the JSON of a cell") from error
-    if stated != _own_checksum(cell):
-        raise _damaged(file, "does not have the checksum that it states")
-    cell["spec"] = as_written_now(cell["spec"]) if known else {}
-    if not known or not {MONITOR, CURVE} <= tables <= {MONITOR, CURVE, EVALUATION}:
-        raise _damaged(file, "does not describe a cell")
-    return cell
 
+    def __init__(self, folder: Path) -> None:
+        self.top, self.folder = folder, folder / CELLS
+        self.folders = CellFolders(folder)
+        self._open: OrderedDict[int, Segment] = OrderedDict()
+        for _ in range(TRIES):
+            try:
+                self._read()
+                return
+            except FileNotFoundError:  # packed meanwhile
+                continue
+        raise self._changing()
 
-def read_cell(folder: Path) -> Record:
-    """Read a finished cell.
+    def _read(self) -> None:
+        self._open.clear()
+        self.files = _segments(self.folder)
+        self._marks: list[bytes] = []
+        self.known: dict[Pair, Known] = {}
+        self.specs: dict[Pair, list[Table]] = {}
+        """What the cells of each pair in segments were made with."""
+        self.versions: list[Mapping[str, str]] = []
+        """What the cells in segments were made with."""
+        for pair, (finished, noted) in self.folders.cells().items():
+            done, failed = self.of(pair)
+            done.update(dict.fromkeys(finished, _FOLDER))
+            failed.update(dict.fromkeys(noted, _FOLDER))
+        for number in range(len(self.files)):
+            segment = self._segment(number)
+            known = [self.of(pair) for pair, _ in segment.pairs]
+            for pair, spec in segment.pairs:
+                specs = self.specs.setdefault(pair, [])
+                if spec not in specs:
+                    specs.append(spec)
+            self.versions += [one for one in segment.versions if one not in self.versions]
+            place = number << _ROWS
+            for pair, seed, failed in segment.cells:
+                known[pair][failed][seed] = place
+                place += 1
+        for done, failed in self.known.values():
+            for seed in failed.keys() & done.keys():
+                del failed[seed]
 
-    Raises
-    ------
-    FileError
-        If one of its files is missing, damaged or truncated; the message names it.
-    """
-    cell = read_description(folder)
-    columns: dict[str, Columns] = {}
-    for name, checksum in cell["sha256"].items():
-        content = _bytes(folder / name)
-        if _sha256(content) != checksum:
-            raise _damaged(folder / name, f"does not have the checksum that {CELL} states")
+    def of(self, pair: Pair) -> Known:
+        """What is known of the cells of a pair."""
+        found = self.known.get(pair)
+        if found is None:
+            found = self.known[pair] = Known({}, {})
+        return found
+
+    def entry(self, pair: Pair, seed: int) -> Entry:
+        """Read a cell that is done, or has failed.
+
+        Raises
+        ------
+        FileError
+            If it is damaged; the message names the file.
+        """
+        return self._found(pair, seed, Segment.entry)
+
+    def outcome(self, pair: Pair, seed: int) -> Record | Failure:
+        """Read the record of a cell, or why it failed.
+
+        Raises
+        ------
+        FileError
+            If it is damaged; the message names the file.
+        """
+        return self._found(pair, seed, Segment.outcome)
+
+    def file_of(self, pair: Pair, seed: int) -> Path:
+        """The file, or the folder, of a cell."""
+        place = self._place(pair, seed)
+        return self.folders.folder_of(pair, seed) if place == _FOLDER else self.files[place >> _ROWS]
+
+    def is_in_folder(self, pair: Pair, seed: int) -> bool:
+        """Whether a cell has a folder of its own."""
+        return self._place(pair, seed) == _FOLDER
+
+    def has_folders(self, pair: Pair) -> bool:
+        """Whether cells of a pair have folders of their own."""
+        return any(place == _FOLDER for known in self.of(pair) for place in known.values())
+
+    def made_with(self, pair: Pair, seed: int) -> tuple[Table, Mapping[str, str]]:
+        """Return what a cell was made with: its spec, and the versions.
+
+        Raises
+        ------
+        FileError
+            If it is damaged; the message names the file.
+        """
+        if self.is_in_folder(pair, seed):
+            return self.folders.made_with(pair, seed)
+        entry = self.entry(pair, seed)
+        return entry.spec, entry.versions
+
+    def failures(self, pair: Pair, seeds: Iterable[int]) -> list[Failure]:
+        """Why cells of a pair have failed, of those of some seeds that have."""
+        failed = self.of(pair).failed
+        found = (self.outcome(pair, seed) for seed in seeds if seed in failed)
+        return [one for one in found if isinstance(one, Failure)]
+
+    def records(self, pair: Pair, seeds: Iterable[int]) -> "StoredRecords":
+        """The records of a pair, of those of some seeds that are done."""
+        done = self.of(pair).done
+        return StoredRecords(self, pair, [seed for seed in seeds if seed in done])
+
+    def _place(self, pair: Pair, seed: int) -> int:
+        done, failed = self.of(pair)
+        return done[seed] if seed in done else failed[seed]
+
+    def _found(self, pair: Pair, seed: int, read: Callable[[Segment, int], Found]) -> Found:
+        for _ in range(TRIES):
+            place = self._place(pair, seed)
+            if place == _FOLDER:
+                return read(self.folders.segment(pair, seed), 0)
+            try:
+                return read(self._segment(place >> _ROWS), place % (1 << _ROWS))
+            except FileNotFoundError:  # packed meanwhile
+                self._read()
+        raise self._changing()
+
+    def _segment(self, number: int) -> Segment:
+        """An open segment; FileNotFoundError if it is no longer the one whose index was read."""
+        segment = self._open.get(number)
+        if segment is None:
+            segment = Segment.at(self.files[number])
+            if number == len(self._marks):
+                self._marks.append(segment.mark)
+            elif segment.mark != self._marks[number]:
+                raise FileNotFoundError
+            self._open[number] = segment
+            if len(self._open) > MOST_OPEN:
+                self._open.popitem(last=False)
+        self._open.move_to_end(number)
+        return segment
+
+    def _changing(self) -> FileError:
+        return FileError(f"{self.folder} is being changed by another process; try again when that has ended")
+
+    def pack(self, aside: Path) -> None:
+        """Sort the cells, and divide them among full segments; nobody else may write meanwhile.
+
+        Parameters
+        ----------
+        aside : Path
+            Folder for unfinished files, on the same disk.
+
+        Raises
+        ------
+        FileError
+            If a file is damaged, or cannot be written; no cell is lost.
+        """
+        if all(file.stem.isdecimal() for file in self.files):
+            return
+        places: list[tuple[Pair, int, int]] = []
+        for pair, (done, failed) in sorted(self.known.items()):
+            found = failed | done
+            places += [(pair, seed, found[seed]) for seed in sorted(found) if found[seed] != _FOLDER]
+        kept: list[str] = []
+        new: list[str] = []
         try:
-            columns[name] = _columns(content.decode(), skip=1 if name == MONITOR else 0)
-        except (ValueError, IndexError) as error:
-            raise _damaged(folder / name, f"is not a table of numbers ({error})") from error
+            aside.mkdir(exist_ok=True)
+            position = 0
+            for number, chunk in enumerate(chunks(self.entry(pair, seed) for pair, seed, _ in places)):
+                name = f"{number:05d}{SUFFIX}"
+                position, before = position + len(chunk), position
+                if self._is(name, [place for _, _, place in places[before:position]]):
+                    kept.append(name)
+                else:
+                    write_segment(aside / name, chunk)
+                    new.append(name)
+            mark = secrets.token_hex(4)
+            for name in new:  # beside the others first, so that no cell is missing at any time
+                os.replace(aside / name, self.folder / f"packed-{mark}-{name}")
+            sync(self.folder)
+            for file in self.files:
+                if file.name not in kept:
+                    file.unlink()
+            for name in new:
+                os.replace(self.folder / f"packed-{mark}-{name}", self.folder / name)
+            sync(self.folder)
+        except OSError as error:
+            raise FileError(f"cannot pack {self.folder}: {error.strerror}; run the experiment again") from error
+        self._read()
+
+    def _is(self, name: str, places: Sequence[int]) -> bool:
+        """Whether the file of this name holds these cells, in this order, and no others."""
+        number = places[0] >> _ROWS
+        first = number << _ROWS
+        n_cells = len(self._segment(number).cells)
+        return self.files[number].name == name and places == list(range(first, first + n_cells))
+
+
+def _segments(folder: Path) -> list[Path]:
+    """The segments of a folder: those that are packed first, so that what was written since then counts."""
     try:
-        return _record(cell, columns[MONITOR], columns[CURVE], columns.get(EVALUATION, {}))
-    except (ValueError, KeyError) as error:
-        raise _damaged(folder / CELL, f"and the tables beside it are not those of a cell ({error})") from error
-
-
-Columns: TypeAlias = dict[str, NDArray[np.float64]]
-
-
-def _record(cell: Table, monitor: Columns, curve: Columns, evaluation: Columns) -> Record:
-    """The record that was written as a cell.
-
-    Raises
-    ------
-    KeyError, ValueError
-        If an entry or a column is missing, or is not what it should be.
-    """
-    whole_number("seed", cell["seed"], at_least=0)
-    if cell["loop"] not in ("compiled", "stepwise") or cell["unit"] not in ("steps", "episodes"):
-        raise ValueError(f"loop {cell['loop']!r}, unit {cell['unit']!r}")
-    if cell["optimal_value"] is not None:
-        finite_number("optimal_value", cell["optimal_value"])
-    if cell.get("end_probability") is not None:
-        fraction("end_probability", cell["end_probability"])
-    nothing = np.zeros(0)
-    return Record(
-        seed=cell["seed"],
-        loop=cell["loop"],
-        unit=cell["unit"],
-        episode_return=monitor["r"],
-        episode_length=_whole(monitor["l"]),
-        episode_regret=monitor.get("regret", nothing),
-        time=_whole(curve["time"]),
-        cumulative_reward=curve["cumulative_reward"],
-        regret=curve.get("regret", nothing),
-        evaluation_time=_whole(evaluation.get("time", nothing)),
-        evaluation=evaluation.get("value", nothing),
-        evaluation_return=evaluation.get(UNDISCOUNTED, nothing),
-        follows=bool(cell.get("follows", False)),
-        value_error=evaluation.get(ERROR, nothing),
-        end_probability=cell.get("end_probability"),
-        optimal_value=cell["optimal_value"],
-        value_bounds=_bounds(cell, "value_bounds"),
-        return_bounds=_bounds(cell, "return_bounds"),
-        optimum_unknown=cell.get("optimum_unknown", ""),
-    )
-
-
-def _as_json(bounds: Bounds) -> list[float | None]:
-    """Bounds as JSON has them, which has no infinity: null."""
-    return [end if math.isfinite(end) else None for end in bounds]
-
-
-def _bounds(cell: Table, name: str) -> Bounds:
-    """The bounds of this name; unknown in the cells of earlier versions."""
-    low, high = cell.get(name, (None, None))
-    for end in (low, high):
-        if end is not None:
-            finite_number(name, end)
-    return Bounds(-math.inf if low is None else low, math.inf if high is None else high)
-
-
-def _contents(spec: Table, record: Record) -> dict[str, str]:
-    """The tables of a record as text, by file name."""
-    header = {"t_start": 0.0, "env_id": spec["environment"]["id"], "t_unit": "environment steps"}
-    ends = np.cumsum(record.episode_length)
-    episodes = {"r": record.episode_return, "l": record.episode_length, "t": ends}
-    records = {"time": record.time, "cumulative_reward": record.cumulative_reward}
-    if record.regret.size or record.episode_regret.size:  # of an unfinished run, one may be empty yet
-        episodes["regret"] = record.episode_regret
-        records["regret"] = record.regret
-    contents = {MONITOR: f"#{json.dumps(header)}\n" + _table(episodes), CURVE: _table(records)}
-    if record.evaluation.size:
-        evaluations = {"time": record.evaluation_time, "value": record.evaluation}
-        if record.evaluation_return.size:
-            evaluations[UNDISCOUNTED] = record.evaluation_return
-        if record.value_error.size:
-            evaluations[ERROR] = record.value_error
-        contents[EVALUATION] = _table(evaluations)
-    return contents
-
-
-def _table(columns: Mapping[str, NDArray[Any]]) -> str:
-    rows: Sequence[Sequence[float]] = list(zip(*(column.tolist() for column in columns.values()), strict=True))
-    return "\n".join([",".join(columns), *(",".join(map(repr, row)) for row in rows)]) + "\n"
-
-
-def _columns(text: str, skip: int) -> dict[str, NDArray[np.float64]]:
-    """Columns of a table by name; whole numbers are exact up to 2**53.
-
-    Raises
-    ------
-    ValueError, IndexError
-        If that is not a table of numbers.
-    """
-    lines = text.splitlines()[skip:]
-    names = lines[0].split(",")
-    values = np.loadtxt(lines[1:], delimiter=",", ndmin=2) if lines[1:] else np.zeros((0, len(names)))
-    if values.shape[1] != len(names):
-        raise ValueError(f"{len(names)} names for {values.shape[1]} columns")
-    for name, column in zip(names, values.T, strict=True):
-        unknown = np.isnan(column) if name == UNDISCOUNTED else False  # NaN if the policy may never reach an end
-        if not (np.isfinite(column) | unknown).all():
-            raise ValueError(f"column {name} has a number that is not finite")
-    return {name: np.ascontiguousarray(values[:, index]) for index, name in enumerate(names)}
-
-
-def _whole(column: NDArray[np.float64]) -> NDArray[np.int64]:
-    """A column of counts."""
-    if not ((column >= 0) & (column <= LARGEST_COUNT) & (column == np.floor(column))).all():
-        raise ValueError("a count is not a whole number")
-    return column.astype(np.int64)
-
-
-def _bytes(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except FileNotFoundError as error:
-        raise _damaged(file, "is missing") from error
+        names = sorted(name for name in os.listdir(folder) if name.endswith(SUFFIX))
+    except FileNotFoundError:
+        return []
+    except NotADirectoryError as error:
+        raise FileError(f"{folder} must be a folder, for the cells of this experiment; remove the file") from error
     except OSError as error:
-        raise FileError(f"cannot read {file}: {error.strerror}") from error
+        raise FileError(f"cannot read {folder}: {error.strerror}") from error
+    return [folder / name for name in names]
 
 
-def _damaged(file: Path, what: str) -> FileError:
-    return FileError(f"{file} {what}; delete the folder {file.parent} to have this cell learned again")
+class StoredRecords(Sequence[Record]):
+    """The records of one agent in one environment, each read when it is asked for."""
+
+    def __init__(self, store: Store, pair: Pair, seeds: list[int]) -> None:
+        self._store, self._pair, self._seeds = store, pair, seeds
+
+    def __len__(self) -> int:
+        return len(self._seeds)
+
+    @overload
+    def __getitem__(self, number: int) -> Record: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> list[Record]: ...
+
+    def __getitem__(self, number: int | slice) -> Record | list[Record]:
+        """Read a record, or several."""
+        if isinstance(number, slice):
+            return [self._record(seed) for seed in self._seeds[number]]
+        return self._record(self._seeds[number])
+
+    def __iter__(self) -> Iterator[Record]:
+        """Read one after the other."""
+        return map(self._record, self._seeds)
+
+    def _record(self, seed: int) -> Record:
+        found = self._store.outcome(self._pair, seed)
+        assert isinstance(found, Record)
+        return found
 
 
-def _json(content: object) -> str:
-    return json.dumps(content, indent=2) + "\n"
+class Writer:
+    """Writes cells, those of a second in one go.
 
+    Parameters
+    ----------
+    folder : Path
+        The folder of the experiment.
+    aside : Path
+        Folder for unfinished files, on the same disk.
+    name : str
+        What tells it apart from other writers in the same folder.
 
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+    Raises
+    ------
+    FileError
+        If what it has written before is damaged.
+    """
 
+    def __init__(self, folder: Path, aside: Path, name: str) -> None:
+        self.folder, self.aside, self.name = folder / CELLS, aside, name
+        own = [file for file in _segments(self.folder) if file.name.startswith(f"{name}-")]
+        self._number, self._entries = 0, list[Entry]()
+        if own:  # the last one may have room
+            self._number = int(own[-1].stem.removeprefix(f"{name}-"))
+            self._entries = list(Segment.at(own[-1]).entries())
+        self._size = sum(entry.size for entry in self._entries)
+        self._written = len(self._entries)
+        self._next = time.monotonic() + EVERY
 
-def _own_checksum(cell: Table) -> str:
-    return _sha256(_json(cell).encode())
+    def add(self, entry: Entry) -> None:
+        """Keep a cell; it is on the disk within a second or so.
+
+        Raises
+        ------
+        FileError
+            If it cannot be written.
+        """
+        if is_full(len(self._entries), self._size):
+            self.flush()
+            self._entries, self._size, self._written = [], 0, 0
+            self._number += 1
+        self._entries.append(entry)
+        self._size += entry.size
+        self.look()
+
+    def look(self) -> None:
+        """Write if it is time."""
+        if time.monotonic() >= self._next:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what has not been written yet.
+
+        Raises
+        ------
+        FileError
+            If that cannot be done.
+        """
+        began = time.monotonic()
+        if self._written < len(self._entries):
+            file = f"{self.name}-{self._number:05d}{SUFFIX}"
+            try:
+                self.folder.mkdir(exist_ok=True)
+                self.aside.mkdir(exist_ok=True)
+                write_segment(self.aside / file, self._entries)
+                os.replace(self.aside / file, self.folder / file)
+            except OSError as error:
+                raise FileError(f"cannot write {self.folder / file}: {error.strerror}") from error
+            self._written = len(self._entries)
+        now = time.monotonic()
+        self._next = now + max(EVERY, 10.0 * (now - began))

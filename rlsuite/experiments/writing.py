@@ -6,7 +6,7 @@ import platform
 import shutil
 import sys
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -16,13 +16,13 @@ import numpy as np
 
 import rlsuite
 from rlsuite.core.files import sync
+from rlsuite.core.narrowing import Table
 from rlsuite.errors import FileError, ParameterError, RlsuiteWarning, level_of_the_caller
+from rlsuite.experiments.cell_folders import as_written_now
 from rlsuite.experiments.config import Settings
 from rlsuite.experiments.folder import FORMAT, RUN, read_run
-from rlsuite.experiments.runs import Cell, Shard, differences
-from rlsuite.experiments.store import read_cell, read_description, read_failure
-from rlsuite.training.failures import Failure
-from rlsuite.training.results import Record
+from rlsuite.experiments.runs import Case, Cell, Shard, differences, seeds_of
+from rlsuite.experiments.store import Store
 
 UNFINISHED = ".unfinished"
 
@@ -109,8 +109,17 @@ def writing(folder: Path, shard: Shard | None = None) -> Generator[Path]:
 @contextmanager
 def _locked(locked: Path, folder: Path, *, shared: bool = False, of: str = "") -> Generator[None]:
     """Hold a lock that the operating system releases when the process ends, however it ends."""
-    if sys.platform == "win32":  # Windows cannot lock a folder
+    with _lock(locked, folder, shared=shared) as held:
+        if not held:
+            raise FileError(f"another process is writing {of or 'to '}{folder}; wait for it, or choose another folder")
         yield
+
+
+@contextmanager
+def _lock(locked: Path, folder: Path, *, shared: bool = False) -> Generator[bool]:
+    """Hold a lock, or tell that another process holds it."""
+    if sys.platform == "win32":  # Windows cannot lock a folder
+        yield True
         return
     import fcntl
 
@@ -121,57 +130,74 @@ def _locked(locked: Path, folder: Path, *, shared: bool = False, of: str = "") -
     try:
         try:
             fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise FileError(
-                f"another process is writing {of or 'to '}{folder}; wait for it, or choose another folder"
-            ) from error
+            held = True
+        except BlockingIOError:
+            held = False
         except OSError as error:
             raise FileError(
                 f"cannot lock the folder {folder} against other writers ({error.strerror}); choose a folder on a disk "
-                "of this machine"
+                "of this machine, and one for each shard; rlsuite runs --merge puts them together"
             ) from error
-        yield
+        yield held
     finally:
         os.close(handle)
 
 
-def failed_before(cells: list[Cell], folder: Path) -> dict[Path, Failure]:
-    """The cells that are known to have failed, by their paths."""
-    found = {cell.path: read_failure(folder / cell.path, cell.spec) for cell in cells}
-    return {path: failure for path, failure in found.items() if failure is not None}
-
-
-def finished(cells: list[Cell], folder: Path) -> dict[Path, Record]:
-    """Read the cells that are finished, and make sure that they belong to this experiment.
+def pack_if_all_are_known(folder: Path, cells: Iterable[Cell]) -> Store:
+    """Pack the cells of an experiment when none is missing, unless another process is writing still.
 
     Returns
     -------
-    dict
-        Path of the cell -> its record.
+    Store
+        What is known of the cells now.
+    """
+    with _lock(folder, folder) as held:
+        store = Store(folder)
+        if held and all(_known(store, case).issuperset(seeds) for case, seeds in seeds_of(cells).items()):
+            aside = folder / UNFINISHED
+            store.pack(aside)
+            shutil.rmtree(aside, ignore_errors=True)
+    return store
+
+
+def _known(store: Store, case: Case) -> set[int]:
+    return {*store.of(case.pair).done, *store.of(case.pair).failed}
+
+
+def check_known(store: Store, cells: Iterable[Cell], folder: Path) -> None:
+    """Make sure that the cells that are known belong to this experiment; forget failures of another one.
 
     Raises
     ------
     ParameterError
         If a cell was made with other parameters; the message names the difference.
     FileError
-        If a file is damaged, or has the name of a cell's folder.
+        If a file is damaged.
     """
-    paths = dict.fromkeys(part for cell in cells for part in (*reversed(cell.path.parents[:-1]), cell.path))
-    for path in paths:
-        if not (folder / path).is_dir() and os.path.lexists(folder / path):
-            raise FileError(f"{folder / path} must be a folder, for cells of this experiment; remove the file")
-    done = [cell for cell in cells if (folder / cell.path).is_dir()]
+    versions_known = list(store.versions)
+    for case, seeds in seeds_of(cells).items():
+        done, failed = store.of(case.pair)
+        others = [spec for spec in store.specs.get(case.pair, ()) if spec != case.spec]
+        if not others and not store.has_folders(case.pair):
+            continue
+        former = {_text(spec): as_written_now(spec) for spec in others}
+        for seed in seeds:
+            if seed not in done and seed not in failed:
+                continue
+            spec, its_versions = store.made_with(case.pair, seed)
+            different = differences(former.get(_text(spec), spec), case.spec)
+            if different and seed in failed:
+                del failed[seed]
+            elif different:
+                raise ParameterError(
+                    f"{store.file_of(case.pair, seed)}: {case.name(seed)} was made with other parameters: "
+                    f"{'; '.join(different[:3])}. Nothing was changed; give the agent or environment another label, or "
+                    "choose another folder"
+                )
+            elif its_versions and its_versions not in versions_known:
+                versions_known.append(its_versions)
     now = versions()
-    for cell in done:
-        description = read_description(folder / cell.path)
-        different = differences(description["spec"], cell.spec)
-        if different:
-            raise ParameterError(
-                f"{folder / cell.path} was made with other parameters: {'; '.join(different[:3])}. "
-                "Nothing was changed; give the agent or environment another label, choose another folder, or delete "
-                "the folder of this cell"
-            )
-        stored = description["versions"]
+    for stored in versions_known:
         compared = stored.keys() & now.keys() if "processor" not in stored else stored.keys() | now.keys()
         changed = differences(*({name: one[name] for name in one if name in compared} for one in (stored, now)))
         if changed:
@@ -181,4 +207,7 @@ def finished(cells: list[Cell], folder: Path) -> dict[Path, Record]:
                 RlsuiteWarning,
                 stacklevel=level_of_the_caller(),
             )
-    return {cell.path: read_cell(folder / cell.path) for cell in done}
+
+
+def _text(spec: Table) -> str:
+    return json.dumps(spec, sort_keys=True)

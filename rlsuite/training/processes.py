@@ -216,12 +216,12 @@ class Seeds:
         try:
             from joblib.externals import loky
 
-            self._payload = _pickled(self.run)
+            self._payload = pickled(self.run)
         except Exception as error:  # whatever the parts of an environment raise
             self._unable(f"{type(error).__name__}: {error}")
             return
         executor: Any = loky.ProcessPoolExecutor
-        pool = executor(self.n_helpers, initializer=_begin, initargs=(os.getpid(),))
+        pool = executor(self.n_helpers, initializer=begin, initargs=(os.getpid(),))
         with self._changed:
             self._seconds = self._seconds or seconds
             self._pool = pool
@@ -319,7 +319,7 @@ class Seeds:
             warnings.warn(message, category, stacklevel=errors.level_of_the_caller())
 
 
-def _pickled(run: RunOfSeed) -> bytes:
+def pickled(run: object) -> bytes:
     """The run by value, where its classes and functions are those of the user's script."""
     import cloudpickle
 
@@ -339,7 +339,7 @@ def _pickled(run: RunOfSeed) -> bytes:
         return file.getvalue()
 
 
-def _begin(parent: int) -> None:
+def begin(parent: int) -> None:
     """What another process does first: Ctrl-C is its parent's affair, and it ends when its parent does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 

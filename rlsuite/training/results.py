@@ -144,7 +144,7 @@ class Results:
 
     agent: str
     environment: str
-    records: list[Record]
+    records: Sequence[Record]
     failures: tuple[Failure, ...] = ()
     gamma: float | None = None
     """The agent's discount factor; None if it is not known."""

@@ -131,14 +131,14 @@ def test_mistakes_in_plot(rlsuite, small, flags, sentence):
 
 def test_a_damaged_file_is_named_and_nothing_is_lost(rlsuite, small, tmp_path):
     rlsuite("run", "small.toml")
-    file = tmp_path / "small" / "grid" / "QLearning" / "seed-0001" / "monitor.csv"
+    file = tmp_path / "small" / "cells" / "00000.cells"
     file.write_text("r,l,t\n")
     for command in (("run", "small.toml"), ("plot", "small")):
         done = rlsuite(*command)
         assert (done.code, done.out) == (2, "")
         assert done.err == (
-            f"rlsuite: error: {file.relative_to(tmp_path)} does not have the checksum that cell.json states; "
-            f"delete the folder {file.parent.relative_to(tmp_path)} to have this cell learned again\n"
+            f"rlsuite: error: {file.relative_to(tmp_path)} is not a file of cells; delete this file to have its cells "
+            "learned again\n"
         )
     assert file.read_text() == "r,l,t\n"
 

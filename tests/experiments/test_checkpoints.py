@@ -67,7 +67,7 @@ def start(file, folder, workers=1):
 
 def wait_for_checkpoint(process, folder, after=0.0):
     deadline = time.monotonic() + 100
-    while not list(folder.glob(".checkpoints/*/0*/cell.json")):
+    while not list(folder.glob(".checkpoints/*/0*.cells")):
         if process.poll() is not None:
             return False
         assert time.monotonic() < deadline
@@ -98,7 +98,7 @@ def test_a_cell_goes_on_after_any_end(lake, tmp_path, tree, number):
     assert process.returncode == (-number if number == signal.SIGKILL else 128 + number)
     if number != signal.SIGKILL:
         assert told.splitlines()[-1].endswith("of 2 cells are done; run it again to continue")
-    assert list(ended.glob(".checkpoints/*/0*/cell.json"))
+    assert list(ended.glob(".checkpoints/*/0*.cells"))
     Experiment.read(lake).run(ended)
     assert tree(ended) == tree(whole)
 
@@ -134,19 +134,19 @@ def stopped(lake, tmp_path):
 @pytest.mark.cases("agent")
 @pytest.mark.parametrize("damage", ["agent", "record", "no agent", "spec"])
 def test_checkpoints_that_cannot_be_used_are_not(lake, stopped, tmp_path, tree, damage):
-    place = next(stopped.glob(".checkpoints/*/0*/cell.json")).parent
+    place = next(stopped.glob(".checkpoints/*/0*.cells"))
     if damage == "agent":
         content = bytearray(place.with_suffix(".npz").read_bytes())
         content[len(content) // 2] ^= 1
         place.with_suffix(".npz").write_bytes(bytes(content))
     elif damage == "record":
-        (place / "curve.csv").write_text("time")
+        place.write_text("time")
     elif damage == "no agent":
         place.with_suffix(".npz").unlink()
     else:
         lake.write_text(lake.read_text().replace("gamma = 0.9", "gamma = 0.8"))
     if damage == "spec":
-        shutil.rmtree(stopped / "FrozenLake-v1", ignore_errors=True)
+        shutil.rmtree(stopped / "cells", ignore_errors=True)
     Experiment.read(lake).run(stopped)
     Experiment.read(lake).run(tmp_path / "whole")
     assert tree(stopped) == tree(tmp_path / "whole")

@@ -21,7 +21,8 @@ from rlsuite.errors import (
     RlsuiteWarning,
     UnsuitableEnvironment,
 )
-from rlsuite.experiments import Experiment, load_results, store
+from rlsuite.experiments import Experiment, load_results, status_of
+from rlsuite.experiments.store import Store, Writer
 from rlsuite.experiments.writing import versions, writing
 
 LONG = """
@@ -57,7 +58,19 @@ class Broken(gymnasium.Env):
 
 
 def cells_below(folder):
-    return sorted(path.parent.relative_to(folder) for path in folder.glob("*/*/seed-*/cell.json"))
+    return sorted((*pair, seed) for pair, (done, _) in Store(folder).known.items() for seed in done)
+
+
+def lose(folder, *lost):
+    """Make a folder what it was before these cells were learned."""
+    found = Store(folder)
+    left = [found.entry(pair, seed) for pair, (done, _) in found.known.items() for seed in done]
+    shutil.rmtree(folder / "cells")
+    writer = Writer(folder, folder / ".unfinished", "run")
+    for entry in left:
+        if not any((*entry.pair, entry.seed)[: len(one)] == one for one in lost):
+            writer.add(entry)
+    writer.flush()
 
 
 NOT_KEPT = ("seconds", "compiling_seconds", "loop_reason")
@@ -102,7 +115,7 @@ def test_what_is_loaded_is_what_run_returned(toml, tmp_path):
 def test_the_folder_holds_what_the_documentation_says(toml, tmp_path):
     Experiment.read(toml()).run(tmp_path / "out")
     out = tmp_path / "out"
-    assert sorted(path.name for path in out.iterdir()) == ["dry-lake", "rlsuite-GridGoal-v0", "run.json"]
+    assert sorted(path.name for path in out.iterdir()) == ["cells", "run.json"]
     assert len(cells_below(out)) == 12
     run = json.loads((out / "run.json").read_text())
     assert run["command"] == "rlsuite run small.toml"
@@ -118,15 +131,11 @@ def test_workers_and_loop_never_change_a_byte(toml, tmp_path, tree):
     assert tree(tmp_path / "one") == tree(tmp_path / "two")
 
     Experiment.read(toml(), loop="stepwise").run(tmp_path / "stepwise", workers=2)
-    stepwise = tree(tmp_path / "stepwise")
-    for name, content in tree(tmp_path / "one").items():
-        if name.endswith(".csv"):
-            assert stepwise[name] == content
-        elif name.endswith("cell.json"):
-            cell, twin = json.loads(content), json.loads(stepwise[name])
-            assert (cell.pop("loop"), twin.pop("loop")) == ("compiled", "stepwise")
-            del cell["sha256"]["cell.json"], twin["sha256"]["cell.json"]
-            assert cell == twin
+    compiled, stepwise = Store(tmp_path / "one"), Store(tmp_path / "stepwise")
+    for *pair, seed in cells_below(tmp_path / "one"):
+        cell, twin = (found.entry(tuple(pair), seed) for found in (compiled, stepwise))
+        assert (cell.about["loop"], twin.about["loop"]) == ("compiled", "stepwise")
+        assert cell == twin._replace(about={**twin.about, "loop": "compiled"})
 
 
 def test_stepwise_cells_are_taken_as_they_are(toml, tmp_path, tree):
@@ -151,7 +160,7 @@ def wait_for_cells(process, folder, wanted):
     while len(cells_below(folder)) < wanted:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
-        time.sleep(0.002)
+        time.sleep(0.02)
 
 
 @pytest.mark.slow
@@ -159,7 +168,7 @@ def test_killed_and_resumed_gives_the_bytes_of_an_uninterrupted_run(toml, tmp_pa
     file = toml(LONG, name="long.toml")
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     Experiment.read(file).run(whole, workers=2)
-    finished = {}
+    finished = []
     for wanted, workers in ((1, 2), (5, 1)):
         process = start(file, killed, workers)
         wait_for_cells(process, killed, wanted)
@@ -167,10 +176,7 @@ def test_killed_and_resumed_gives_the_bytes_of_an_uninterrupted_run(toml, tmp_pa
         process.communicate()
         assert process.returncode == -signal.SIGKILL
         assert wanted <= len(cells_below(killed)) < 12
-        now = tree(killed)
-        assert all(now[name] == content for name, content in finished.items())
-        finished = {name: content for name, content in now.items() if name.endswith((".csv", "cell.json"))}
-        finished = {name: content for name, content in finished.items() if ".unfinished" not in name}
+        assert set(finished) <= set(finished := cells_below(killed))
     process = start(file, killed, 1)
     _, complaints = process.communicate()
     assert process.returncode == 0, complaints
@@ -196,8 +202,8 @@ def test_remains_of_a_killed_run_are_cleared_away(toml, tmp_path, tree):
     before = tree(tmp_path / "out")
     remains = tmp_path / "out" / ".unfinished" / "half a cell"
     remains.mkdir(parents=True)
-    (remains / "monitor.csv").write_text("#{")
-    shutil.rmtree(tmp_path / "out" / "dry-lake" / "QLearning" / "seed-0001")
+    (remains / "run-00000.cells").write_text("#{")
+    lose(tmp_path / "out", ("dry-lake", "QLearning", 1))
     Experiment.read(toml()).run(tmp_path / "out")
     assert tree(tmp_path / "out") == before
 
@@ -211,7 +217,7 @@ from rlsuite.experiments import Experiment
 rename = os.replace
 
 def rename_or_die(old, new):
-    if Path(new).name == "seed-0001":
+    if Path(new).suffix == ".cells":
         os.kill(os.getpid(), signal.SIGKILL)
     rename(old, new)
 
@@ -231,14 +237,12 @@ def test_killed_while_a_cell_is_written(toml, tmp_path, tree):
     assert tree(tmp_path / "killed") == tree(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("place", ["dry-lake", "dry-lake/QLearning", "dry-lake/QLearning/seed-0001"])
-def test_a_file_where_cells_belong_is_found_before_anything_is_learned(toml, tmp_path, place):
-    file = tmp_path / "out" / place
-    file.parent.mkdir(parents=True)
-    file.write_text("not a cell")
-    with pytest.raises(FileError, match=f"{place} must be a folder, for cells of this experiment; remove the file"):
+def test_a_file_where_cells_belong_is_found_before_anything_is_learned(toml, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "cells").write_text("not a folder")
+    with pytest.raises(FileError, match=r"cells must be a folder, for the cells of this experiment; remove the file"):
         Experiment.read(toml()).run(tmp_path / "out")
-    assert not cells_below(tmp_path / "out")
+    assert (tmp_path / "out" / "cells").read_text() == "not a folder"
 
 
 def test_a_disk_that_cannot_lock(toml, tmp_path, monkeypatch):
@@ -259,9 +263,9 @@ def test_labels_as_long_as_a_folder_can_be(toml, tmp_path):
     assert [runs.agent for runs in load_results(tmp_path / "out")[long]] == ["QLearning", long]
 
 
-def test_more_of_anything_only_adds_cells(toml, tmp_path, tree):
-    Experiment.read(toml()).run(tmp_path / "out")
-    before = tree(tmp_path / "out")
+def test_more_of_anything_only_adds_cells(toml, tmp_path):
+    before = Experiment.read(toml()).run(tmp_path / "out")
+    before = {label: [[*map(results_of, run.records)] for run in runs] for label, runs in before.items()}
     more = toml(seeds="seeds = 4").read_text()
     more += '\n[[agents]]\nname = "QLearning"\nlabel = "slow learner"\ngamma = 0.9\nlearning_rate = 0.01\n'
     more += '\n[[environments]]\nid = "FrozenLake-v1"\nlabel = "wet lake"\n'
@@ -271,9 +275,10 @@ def test_more_of_anything_only_adds_cells(toml, tmp_path, tree):
         "rlsuite/GridGoal-v0": [4, 4, 4],
         "wet lake": [4, 4, 4],
     }
-    after = tree(tmp_path / "out")
-    changed = {name for name, content in before.items() if after[name] != content}
-    assert changed == {"run.json"}
+    for label, runs in before.items():
+        for known, run in zip(runs, results[label], strict=False):
+            for one, other in zip(known, map(results_of, run.records), strict=False):
+                assert all(np.array_equal(value, other[name]) for name, value in one.items())
 
 
 def test_fewer_of_anything_leaves_the_rest_on_disk(toml, tmp_path, tree):
@@ -318,22 +323,6 @@ def test_cells_made_otherwise_are_not_overwritten(toml, tmp_path, tree, key, lin
     assert tree(tmp_path / "out") == before
 
 
-def test_cells_of_an_earlier_version_are_gone_on_with(toml, tmp_path, tree):
-    """They name what `record_every` was called then, and lack a parameter that agents have had since then."""
-    experiment = Experiment.read(toml())
-    experiment.run(tmp_path / "out")
-    for cell in (tmp_path / "out").rglob("cell.json"):
-        content = json.loads(cell.read_text())
-        content["spec"]["checkpoint_every"] = content["spec"].pop("record_every")
-        assert content["spec"]["agent"].pop("initial_value") == 0.0
-        content["sha256"].pop("cell.json")
-        content["sha256"]["cell.json"] = store._own_checksum(content)
-        cell.write_text(store._json(content))
-    before = tree(tmp_path / "out")
-    experiment.run(tmp_path / "out")
-    assert tree(tmp_path / "out") == before
-
-
 def test_another_experiment_keeps_out_of_the_folder(toml, tmp_path, tree):
     Experiment.read(toml()).run(tmp_path / "out")
     before = tree(tmp_path / "out")
@@ -345,7 +334,7 @@ def test_another_experiment_keeps_out_of_the_folder(toml, tmp_path, tree):
 
 def test_damaged_cell_stops_the_run_before_it_begins(toml, tmp_path, tree):
     Experiment.read(toml()).run(tmp_path / "out")
-    file = tmp_path / "out" / "dry-lake" / "fast-learner" / "seed-0001" / "curve.csv"
+    file = tmp_path / "out" / "cells" / "00000.cells"
     file.write_bytes(file.read_bytes()[:-5])
     before = tree(tmp_path / "out")
     for attempt in (
@@ -355,8 +344,8 @@ def test_damaged_cell_stops_the_run_before_it_begins(toml, tmp_path, tree):
         with pytest.raises(FileError) as caught:
             attempt()
         assert str(caught.value) == (
-            f"{file} does not have the checksum that cell.json states; delete the folder {file.parent} to have this "
-            "cell learned again"
+            f"{file} is not as long as it states, as if only a part had been written; delete this file to have its "
+            "cells learned again"
         )
         assert tree(tmp_path / "out") == before
 
@@ -404,16 +393,14 @@ def test_folders_without_results(tmp_path, toml):
     with pytest.raises(FileError, match=r"holds no results of an experiment: there is no run\.json"):
         load_results(tmp_path / "nowhere")
     Experiment.read(toml(), seeds=1).run(tmp_path / "out")
-    for folder in ("dry-lake", "rlsuite-GridGoal-v0"):
-        shutil.rmtree(tmp_path / "out" / folder)
+    shutil.rmtree(tmp_path / "out" / "cells")
     with pytest.raises(FileError, match="out holds no finished cell yet"):
         load_results(tmp_path / "out")
 
 
 def test_results_of_half_a_run(tmp_path, toml):
     Experiment.read(toml()).run(tmp_path / "out")
-    shutil.rmtree(tmp_path / "out" / "dry-lake" / "QLearning")
-    shutil.rmtree(tmp_path / "out" / "dry-lake" / "fast-learner" / "seed-0001")
+    lose(tmp_path / "out", ("dry-lake", "QLearning"), ("dry-lake", "fast-learner", 1))
     (runs,) = load_results(tmp_path / "out")["dry lake"]
     assert (runs.agent, [record.seed for record in runs.records]) == ("fast learner", [0, 2])
 
@@ -484,7 +471,7 @@ def test_what_failed_is_learned_again_if_that_is_asked_for_or_if_it_has_changed(
     results = Experiment.read(file).run(tmp_path / "out")
     assert len(results["broken.py:Broken"]) == 2
     assert len(cells_below(tmp_path / "out")) == 18
-    assert not list((tmp_path / "out").rglob("*.failed.json"))
+    assert not status_of(tmp_path / "out").failures
 
 
 def test_with_fail_fast_the_first_failure_is_an_error(toml, tmp_path):
@@ -510,18 +497,6 @@ def test_the_command_lists_what_failed(toml, tmp_path, capsys):
         assert "dry lake" in out
 
 
-def test_damaged_notes_of_failures_are_not_believed(toml, tmp_path):
-    file = with_broken(toml, tmp_path)
-    with pytest.warns(FailedRunsWarning, match=FAILED):
-        Experiment.read(file).run(tmp_path / "out")
-    for number, note in enumerate(sorted((tmp_path / "out").rglob("*.failed.json"))):
-        content = json.loads(note.read_text())
-        content["failure"] |= [{"seed": "0"}, {"error": None}, {"where": 3}, {"more": 1}, {}, {"step": 1.5}][number]
-        note.write_text("{" if number == 4 else json.dumps(content))
-    with pytest.warns(FailedRunsWarning, match=FAILED):
-        Experiment.read(file).run(tmp_path / "out")
-
-
 def test_our_errors_name_the_cell(toml, tmp_path):
     text = toml().read_text().replace("gamma = 0.9", "gamma = 1.0").replace("FrozenLake-v1", "CliffWalking-v1")
     with pytest.raises(ParameterError, match=r"^QLearning in dry lake, seed 0: evaluate_every with gamma=1 needs"):
@@ -544,10 +519,7 @@ def test_keywords_of_the_environment_for_one_agent(toml, tmp_path):
         environment = { window = 2 }
     """
     Experiment.read(toml(text)).run(tmp_path / "out")
-    specs = [
-        json.loads((tmp_path / "out" / "rlsuite-Tiger-v0" / agent / "seed-0000" / "cell.json").read_text())["spec"]
-        for agent in ("QLearning", "two")
-    ]
+    specs = [Store(tmp_path / "out").made_with(("rlsuite-Tiger-v0", agent), 0)[0] for agent in ("QLearning", "two")]
     assert [spec["environment"]["parameters"] for spec in specs] == [{}, {"window": 2}]
 
 

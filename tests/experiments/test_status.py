@@ -10,6 +10,8 @@ import pytest
 from rlsuite.errors import FileError, ParameterError
 from rlsuite.experiments import Experiment, load_results, merge_results, status_of
 from rlsuite.experiments.runs import Shard
+from rlsuite.experiments.segments import write_segment
+from rlsuite.experiments.store import Store
 from rlsuite.experiments.writing import writing
 
 FILE = """
@@ -81,9 +83,11 @@ def test_what_cannot_be_merged_is_named_and_nothing_is_copied(experiment, tmp_pa
     with pytest.raises(ParameterError, match=r"other holds another experiment than .*one: steps was 61 and is now 60"):
         merge_results(tmp_path / "merged", [tmp_path / "one", tmp_path / "other"])
     shutil.copytree(tmp_path / "one", tmp_path / "changed")
-    file = next((tmp_path / "changed").rglob("monitor.csv"))
-    file.write_text(file.read_text() + "0,0,0\n")
-    with pytest.raises(ParameterError, match="differ: the same cell was learned twice"):
+    found = Store(tmp_path / "changed")
+    entry = found.entry(("FrozenLake-v1", "Q"), 0)
+    changed = entry._replace(about={**entry.about, "loop": "stepwise"})
+    write_segment(tmp_path / "changed" / "cells" / "zoo-00000.cells", [changed])
+    with pytest.raises(ParameterError, match=r"differ in seed 0 of Q in .*: the same cell was learned twice"):
         merge_results(tmp_path / "merged", [tmp_path / "one", tmp_path / "changed"])
     with pytest.raises(FileError, match="holds no results"):
         merge_results(tmp_path / "merged", [tmp_path / "nothing"])

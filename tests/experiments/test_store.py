@@ -1,208 +1,173 @@
-import csv
-import json
+import os
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 from rlsuite.errors import FileError
-from rlsuite.experiments import store
-from rlsuite.experiments.store import read_cell, write_cell
+from rlsuite.experiments import segments, store
+from rlsuite.experiments.segments import entry_of
+from rlsuite.experiments.store import Store, StoredRecords, Writer
+from rlsuite.training.failures import Failure
 from rlsuite.training.results import Record
 
-SPEC = {"environment": {"id": "FrozenLake-v1", "parameters": {}}, "seed": 7}
+SPEC = {"environment": {"id": "FrozenLake-v1", "parameters": {}}}
 RECORD = Record(
-    seed=7,
+    seed=0,
     loop="compiled",
     unit="steps",
-    episode_return=np.array([0.1 + 0.2, -1e-300, 1e22]),
-    episode_length=np.array([3, 1, 2]),
-    episode_regret=np.array([0.0, 0.5, 1 / 3]),
+    episode_return=np.array([0.1 + 0.2, -1e-300]),
+    episode_length=np.array([3, 1]),
     time=np.array([3, 6]),
     cumulative_reward=np.array([0.1, 1e22]),
-    regret=np.array([0.0, 5 / 6]),
-    evaluation_time=np.array([6]),
-    evaluation=np.array([np.pi]),
-    optimal_value=2 / 3,
 )
-BARE = Record(
-    seed=7,
-    loop="stepwise",
-    unit="episodes",
-    episode_return=np.zeros(0),
-    episode_length=np.zeros(0, dtype=np.int64),
-    optimum_unknown="it hides its states",
-)
+PAIRS = [("lake", "QLearning"), ("lake", "Sarsa"), ("cliff", "Sarsa")]
 
 
-def write(folder, record):
-    cell = folder / "lake" / "QLearning" / "seed-0007"
-    write_cell(cell, SPEC, {"rlsuite": "0"}, record, folder / ".unfinished")
-    return cell
+@pytest.fixture(autouse=True)
+def _few(monkeypatch):
+    monkeypatch.setattr(segments, "MOST_CELLS", 4)
 
 
-def assert_same(one, other):
-    for name, value in vars(one).items():
-        twin = getattr(other, name)
-        if isinstance(value, np.ndarray):
-            assert value.dtype == twin.dtype
-            assert value.tobytes() == twin.tobytes(), name
-        else:
-            assert value == twin, name
+def entry(pair, seed):
+    if seed % 5 == 4:
+        return entry_of(pair, SPEC, {}, Failure(pair[1], pair[0], seed, 3, "KeyError: 3", ""))
+    return entry_of(pair, SPEC, {}, replace(RECORD, seed=seed, episode_return=np.array([seed / 3, 1.0])))
 
 
-@pytest.mark.parametrize("record", [RECORD, BARE], ids=["full", "bare"])
-def test_what_is_read_is_what_was_written_bit_for_bit(tmp_path, record):
-    assert_same(read_cell(write(tmp_path, record)), record)
+def write(folder, cells, name="run"):
+    folder.mkdir(exist_ok=True)
+    writer = Writer(folder, folder / ".unfinished", name)
+    for pair, seed in cells:
+        writer.add(entry(pair, seed))
+    writer.flush()
 
 
-@given(
-    returns=hnp.arrays(np.float64, st.integers(0, 20), elements=st.floats(allow_nan=False, allow_infinity=False)),
-    optimum=st.none() | st.floats(allow_nan=False, allow_infinity=False),
-)
-def test_every_float_survives(tmp_path_factory, returns, optimum):
-    lengths = np.arange(1, returns.size + 1)
-    record = replace(BARE, episode_return=returns, episode_length=lengths, optimal_value=optimum)
-    assert_same(read_cell(write(tmp_path_factory.mktemp("cell"), record)), record)
+CELLS = [(pair, seed) for seed in range(7) for pair in PAIRS]
 
 
-def test_the_return_of_a_policy_that_goes_on_for_ever_is_unknown(tmp_path):
-    record = replace(RECORD, evaluation_return=np.array([np.nan]))
-    assert_same(read_cell(write(tmp_path, record)), record)
+def test_cells_are_found_whoever_has_written_them(tmp_path):
+    write(tmp_path, CELLS[::2], "shard-1-of-2")
+    write(tmp_path, CELLS[1::2], "shard-2-of-2")
+    found = Store(tmp_path)
+    assert [len(known.done) for known in map(found.of, PAIRS)] == [6, 6, 6]
+    assert found.failures(PAIRS[1], range(9)) == [Failure("Sarsa", "lake", 4, 3, "KeyError: 3", "")]
+    records = found.records(PAIRS[0], [6, 3, 4, 99, 0])
+    assert isinstance(records, StoredRecords)
+    assert [record.seed for record in records] == [6, 3, 0]
+    assert [record.seed for record in records[1:]] == [3, 0]
+    assert records[1].episode_return.tolist() == [1.0, 1.0]
+    assert found.of(("lake", "nobody")).done == {}
 
 
-def test_the_monitor_file_is_read_by_the_rule_of_stable_baselines3(tmp_path):
-    # stable_baselines3.common.monitor.load_results: the first line is "#" and JSON with t_start, the rest is CSV with
-    # a header; t is shifted by t_start
-    with (write(tmp_path, RECORD) / "monitor.csv").open() as file:
-        first = file.readline()
-        assert first[0] == "#"
-        header = json.loads(first[1:])
-        rows = list(csv.DictReader(file))
-    assert header == {"t_start": 0.0, "env_id": "FrozenLake-v1", "t_unit": "environment steps"}
-    assert list(rows[0])[:3] == ["r", "l", "t"]
-    assert [float(row["r"]) for row in rows] == RECORD.episode_return.tolist()
-    assert [int(row["l"]) for row in rows] == [3, 1, 2]
-    assert [float(row["t"]) + header["t_start"] for row in rows] == [3.0, 4.0, 6.0]
+def test_packed_folders_do_not_tell_who_has_learned_what(tmp_path, tree):
+    write(tmp_path / "whole", CELLS)
+    for number in (1, 2):
+        write(tmp_path / "shards", CELLS[: 12 - 3 * number] if number == 1 else CELLS[::-1], f"shard-{number}-of-2")
+    for number in range(0, len(CELLS), 2):  # by a process that is killed again and again
+        write(tmp_path / "killed", CELLS[number : number + 2])
+    for folder in ("whole", "shards", "killed"):
+        Store(tmp_path / folder).pack(tmp_path / folder / ".unfinished")
+        os.rmdir(tmp_path / folder / ".unfinished")
+    packed = tree(tmp_path / "whole")
+    assert sorted(packed) == ["cells", *(f"cells/{number:05d}.cells" for number in range(6))]
+    assert tree(tmp_path / "shards") == packed == tree(tmp_path / "killed")
 
 
-def test_nothing_but_the_cell_is_left(tmp_path, tree):
-    write(tmp_path, RECORD)
-    assert [name for name, content in tree(tmp_path / "lake").items() if content] == [
-        f"QLearning/seed-0007/{name}" for name in ("cell.json", "curve.csv", "evaluation.csv", "monitor.csv")
-    ]
-    assert tree(tmp_path / ".unfinished") == {}
+def test_a_writer_goes_on_in_the_file_that_has_room(tmp_path):
+    for number in range(9):
+        write(tmp_path, [(PAIRS[0], number)])
+    assert len(os.listdir(tmp_path / "cells")) == 3
 
 
-@pytest.mark.parametrize("name", ["cell.json", "curve.csv", "evaluation.csv", "monitor.csv"])
-def test_missing_file_is_named(tmp_path, name):
-    cell = write(tmp_path, RECORD)
-    (cell / name).unlink()
-    with pytest.raises(FileError) as caught:
-        read_cell(cell)
-    assert str(caught.value) == (f"{cell / name} is missing; delete the folder {cell} to have this cell learned again")
+def test_packing_again_leaves_what_is_right(tmp_path, monkeypatch):
+    write(tmp_path, CELLS[:9])
+    Store(tmp_path).pack(tmp_path / ".unfinished")
+    written = []
+    before = store.write_segment
+    monkeypatch.setattr(
+        store, "write_segment", lambda path, entries: (written.append(path.name), before(path, entries))
+    )
+    Store(tmp_path).pack(tmp_path / ".unfinished")
+    assert written == []
+    write(tmp_path, [(("zoo", "Sarsa"), 1)])
+    written.clear()
+    Store(tmp_path).pack(tmp_path / ".unfinished")
+    assert written == ["00002.cells"]
 
 
-@pytest.mark.parametrize("name", ["cell.json", "curve.csv", "evaluation.csv", "monitor.csv"])
-@pytest.mark.parametrize("damage", ["truncated", "emptied", "a digit changed", "overwritten", "binary"])
-def test_damaged_file_is_named(tmp_path, name, damage):
-    cell = write(tmp_path, RECORD)
-    content = (cell / name).read_bytes()
-    digit = content.rindex(b"6") if b"6" in content else content.rindex(b"3")
-    damaged = {
-        "truncated": content[: len(content) // 2],
-        "emptied": b"",
-        "a digit changed": content[:digit] + b"9" + content[digit + 1 :],
-        "overwritten": b"hello\n",
-        "binary": b"\xff\xfe\x00" * 100,
-    }[damage]
-    (cell / name).write_bytes(damaged)
-    with pytest.raises(FileError) as caught:
-        read_cell(cell)
-    assert str(caught.value).startswith(f"{cell / name} ")
-    assert str(caught.value).endswith(f"; delete the folder {cell} to have this cell learned again")
-    assert (cell / name).read_bytes() == damaged
+def test_no_cell_is_missing_wherever_packing_is_killed(tmp_path, monkeypatch, tree):
+    class Killed(BaseException):
+        pass
+
+    write(tmp_path / "whole", CELLS)
+    Store(tmp_path / "whole").pack(tmp_path / "whole" / ".unfinished")
+    replacing, removing = os.replace, type(tmp_path).unlink
+    steps = 0
+    for last in range(100):
+        folder = tmp_path / f"killed{last}"
+        write(folder, CELLS[:11])
+        Store(folder).pack(folder / ".unfinished")
+        write(folder, CELLS[11:])
+        left = iter(range(last))
+
+        def step(call, *args, left=left):
+            if next(left, None) is None:
+                raise Killed
+            call(*args)
+
+        with monkeypatch.context() as killing:
+            killing.setattr(os, "replace", lambda *args, step=step: step(replacing, *args))
+            killing.setattr(type(tmp_path), "unlink", lambda path, step=step: step(removing, path))
+            try:
+                Store(folder).pack(folder / ".unfinished")
+            except Killed:
+                steps += 1
+            else:
+                break
+        found = Store(folder)
+        assert {(pair, seed) for pair, (done, failed) in found.known.items() for seed in (*done, *failed)} == {*CELLS}
+        found.pack(folder / ".unfinished")
+        assert tree(folder / "cells") == tree(tmp_path / "whole" / "cells")
+    assert steps > 10
 
 
-def test_json_of_something_else(tmp_path):
-    cell = write(tmp_path, RECORD)
-    for content in ("[]", "{}", '{"sha256": {}}', "3", '{"format": "x", "sha256": {"cell.json": "0"}}'):
-        (cell / "cell.json").write_text(content)
-        with pytest.raises(FileError, match=r"cell\.json"):
-            read_cell(cell)
+def test_a_reader_goes_on_while_the_folder_is_packed(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "MOST_OPEN", 1)
+    write(tmp_path, CELLS)
+    records = Store(tmp_path).records(PAIRS[2], range(7))
+    assert records[0].seed == 0
+    Store(tmp_path).pack(tmp_path / ".unfinished")
+    assert [record.seed for record in records] == [0, 1, 2, 3, 5, 6]
 
 
-def test_folder_that_cannot_be_written_to(tmp_path):
-    (tmp_path / "lake").write_text("a file where a folder should be")
-    with pytest.raises(FileError, match=r"^cannot write .*seed-0007: Not a directory$"):
-        write(tmp_path, RECORD)
+def test_a_cell_that_is_done_counts_before_one_that_failed(tmp_path):
+    write(tmp_path, [(PAIRS[0], 4)])
+    writer = Writer(tmp_path, tmp_path / ".unfinished", "run")
+    writer.add(entry_of(PAIRS[0], SPEC, {}, replace(RECORD, seed=4)))
+    writer.flush()
+    found = Store(tmp_path)
+    assert found.of(PAIRS[0]) == ({4: 1}, {})
+    found.pack(tmp_path / ".unfinished")
+    assert Store(tmp_path).of(PAIRS[0]) == ({4: 0}, {})
 
 
-def rewrite(cell, tables=None, **changes):
-    """Change a cell, and make all its checksums right again, as an attacker can do."""
-    content = json.loads((cell / "cell.json").read_text())
-    for name, text in (tables or {}).items():
-        (cell / name).write_text(text)
-        content["sha256"][name] = store._sha256(text.encode())
-    content.update(changes)
-    del content["sha256"]["cell.json"]
-    content["sha256"]["cell.json"] = store._own_checksum(content)
-    (cell / "cell.json").write_text(json.dumps(content))
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"seed": "7"},
-        {"seed": -1},
-        {"loop": ["compiled"]},
-        {"unit": None},
-        {"optimal_value": "much"},
-        {"optimal_value": 10**400},
-        {"spec": []},
-        {"versions": "new"},
-        {"tables": {"../outside.csv": "r,l,t\n"}},
-        {"tables": {"curve.csv": ""}},
-        {"tables": {"curve.csv": "time\n1\n"}},
-        {"tables": {"curve.csv": "time,cumulative_reward\n1\n"}},
-        {"tables": {"curve.csv": "time,cumulative_reward\nnan,2\n"}},
-        {"tables": {"curve.csv": "time,cumulative_reward\n1e300,2\n"}},
-        {"tables": {"curve.csv": "time,cumulative_reward\none,2\n"}},
-        {"tables": {"monitor.csv": "#{}\nr,l,t\n1.0,-3,3\n"}},
-        {"tables": {"monitor.csv": "#{}\nr,l,t\ninf,3,3\n"}},
-        {"tables": {"monitor.csv": "#{}\nr,l,t,regret\n1.0,3,3,nan\n"}},
-        {"tables": {"curve.csv": "time,cumulative_reward\n1,nan\n"}},
-        {"tables": {"curve.csv": "time,cumulative_reward\n1,1e400\n"}},
-        {"tables": {"evaluation.csv": "time,value\n1,nan\n"}},
-        {"tables": {"evaluation.csv": "time,value,return\n1,1,-inf\n"}},
-        {"end_probability": 2.0},
-        {"end_probability": "1"},
-        {"tables": {"monitor.csv": "#{}\nr,l,t\n1.0,2.5,3\n"}},
-    ],
-    ids=str,
-)
-def test_right_checksums_over_nonsense(tmp_path, changes):
-    cell = write(tmp_path, RECORD)
-    rewrite(cell, **changes)
-    with pytest.raises(FileError, match="delete the folder"):
-        read_cell(cell)
-
-
-def test_deep_json(tmp_path):
-    cell = write(tmp_path, RECORD)
-    (cell / "cell.json").write_text("[" * 100_000)
-    with pytest.raises(FileError, match=r"cell\.json is not the JSON of a cell"):
-        read_cell(cell)
-
-
-def test_cells_are_on_the_disk_before_their_folder_appears(tmp_path, monkeypatch):
+def test_what_is_written_is_on_the_disk_before_it_takes_its_place(tmp_path, monkeypatch):
     done = []
-    monkeypatch.setattr(store, "sync", lambda path: done.append(path.name))
-    rename = store.os.replace
-    monkeypatch.setattr(store.os, "replace", lambda old, new: (done.append("renamed"), rename(old, new)))
-    write(tmp_path, RECORD)
-    assert done[-1] == "renamed"
-    assert sorted(done[:-1]) == ["cell.json", "curve.csv", "evaluation.csv", "monitor.csv"]
+    monkeypatch.setattr(segments, "sync", lambda path: done.append(path.name))
+    monkeypatch.setattr(os, "replace", lambda old, new: done.append("renamed"))
+    write(tmp_path, CELLS[:1])
+    assert done == ["run-00000.cells", "renamed"]
+
+
+def test_what_cannot_be_written_or_read_is_named(tmp_path):
+    (tmp_path / "cells").write_text("a file where a folder should be")
+    for attempt in (lambda: write(tmp_path, CELLS[:1]), lambda: Store(tmp_path)):
+        with pytest.raises(
+            FileError, match=r"cells must be a folder, for the cells of this experiment; remove the file"
+        ):
+            attempt()
+    (tmp_path / "cells").unlink()
+    (tmp_path / ".unfinished").write_text("")
+    with pytest.raises(FileError, match=r"^cannot write .*run-00000\.cells: "):
+        write(tmp_path, CELLS[:1])

@@ -1,0 +1,172 @@
+"""Backends that lose what they were sent, that cannot read it, or that are slower."""
+
+import filecmp
+import os
+import signal
+import threading
+from collections import deque
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+
+import pytest
+
+from rlsuite.errors import FailedRunsWarning, LearningError, OneProcessWarning, ParameterError
+from rlsuite.experiments import Experiment, crew, status_of
+from rlsuite.experiments.crew import Pace
+from rlsuite.experiments.work import Outcomes, serve
+from rlsuite.training.results import Record
+
+FILE = """
+steps = 60
+seeds = 5
+environments = [{ id = "FrozenLake-v1" }]
+agents = [{ name = "q-learning", label = "Q" }, { name = "sarsa" }]
+"""
+
+
+@pytest.fixture
+def experiment(toml):
+    return Experiment.read(toml(FILE))
+
+
+class Losing:
+    """An executor that now and then loses what it was sent, as if its process had been killed."""
+
+    _max_workers = 2
+
+    def __init__(self, lost):
+        self.lost, self.calls = lost, 0
+
+    def submit(self, function, payload, seeds):
+        future = Future()
+        self.calls += 1
+        if self.lost(self.calls, seeds):
+            future.set_exception(BrokenProcessPool("a process was terminated abruptly"))
+        else:
+            future.set_result(serve(payload, seeds))
+        return future
+
+    def shutdown(self):
+        self.over = True
+
+
+@pytest.fixture
+def losing(monkeypatch):
+    """Make an executor a backend."""
+
+    def use(lost):
+        executor = Losing(lost)
+        monkeypatch.setattr(crew, "backend_of", lambda name, workers, known=crew.backend_of: known("own:make", workers))
+        monkeypatch.setattr("rlsuite.experiments.backends._own", lambda *names: executor)
+        return executor
+
+    return use
+
+
+def same(one, other):
+    names = sorted(os.listdir(one))
+    assert names == sorted(os.listdir(other))
+    files = [name for name in names if name != "cells"]
+    return filecmp.cmpfiles(one, other, files, shallow=False)[0] == files and (
+        "cells" not in names or same(one / "cells", other / "cells")
+    )
+
+
+def test_cells_that_were_lost_are_learned_again(experiment, tmp_path, losing):
+    experiment.run(tmp_path / "whole")
+    executor = losing(lambda call, seeds: call % 3 == 0)
+    experiment.run(tmp_path / "lost", backend="own:make")
+    assert executor.calls > 10
+    assert executor.over
+    assert same(tmp_path / "whole", tmp_path / "lost")
+
+
+def test_a_cell_that_kills_its_process_again_and_again_has_failed(experiment, tmp_path, losing):
+    losing(lambda call, seeds: 3 in seeds)
+    with pytest.warns(FailedRunsWarning, match="the process that learned it ended 5 times"):
+        experiment.run(tmp_path / "lost", backend="own:make")
+    assert str(status_of(tmp_path / "lost")) == "8 of 10 cells done, 2 failed, 0 to go"
+
+
+def test_a_backend_that_learns_nothing_is_an_error_and_what_was_learned_is_kept(experiment, tmp_path, losing):
+    losing(lambda call, seeds: call > 4)
+    with pytest.raises(LearningError, match=r"learns nothing \(BrokenProcessPool: .*; what was learned is kept"):
+        experiment.run(tmp_path / "out", backend="own:make")
+    status = status_of(tmp_path / "out")
+    assert (status.done, status.failures) == (4, ())
+
+
+def test_what_is_no_backend_is_found_out_before_anything_is_learned(experiment, tmp_path):
+    with pytest.raises(ParameterError, match="unknown backend 'prozesse'"):
+        experiment.run(tmp_path / "none", backend="prozesse")
+    assert not (tmp_path / "none" / "cells").exists()
+
+
+def cells(cost, n=1):
+    record = Record(0, "stepwise", "steps", *[None] * 2)
+    return Outcomes([(seed, record) for seed in range(n)], cost * n, 0.0, {}, [])
+
+
+def test_helpers_are_measured(experiment, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(crew.time, "monotonic", lambda: now[0])
+    case = experiment.cells()[0].case
+    pace = Pace()
+    assert pace.size(case, 1.0, 100) == 1
+    pace.add(case, cells(0.01), alone=True, helper=False)
+    assert pace.size(case, 1.0, 1_000) == 100
+    assert pace.size(case, 1.0, 7) == 7
+    assert pace.left([(case, deque(range(50)))], 9.0) == pytest.approx(0.5)
+    now[0] = 3.0
+    pace.add(case, cells(0.02), alone=False, helper=True)
+    for _ in range(12):
+        now[0] += 0.5
+        pace.add(case, cells(0.02, 40), alone=False, helper=True)  # 40 in half a second; alone 50
+    assert pace.is_tried()
+    assert pace.speed() == pytest.approx(0.8)
+    assert not pace.is_tried()
+
+
+@pytest.mark.slow
+def test_processes_write_what_one_thread_writes_and_what_they_cannot_read_is_learned_here(toml, tmp_path, monkeypatch):
+    monkeypatch.setattr(crew, "LEAST_SECONDS", 0.0)
+    experiment = Experiment.read(toml(FILE), seeds=40, loop="stepwise")
+    experiment.run(tmp_path / "whole")
+    experiment.run(tmp_path / "two", workers=2, backend="processes")
+    assert same(tmp_path / "whole", tmp_path / "two")
+    monkeypatch.setattr("rlsuite.experiments.backends.pickled", lambda work: b"nothing")
+    with pytest.warns(OneProcessWarning, match=r"cells are learned in one thread, .* \(UnpicklingError"):
+        experiment.run(tmp_path / "three", workers=2)
+    assert same(tmp_path / "whole", tmp_path / "three")
+
+
+@pytest.mark.slow
+def test_workers_of_dask_that_are_killed_lose_nothing(toml, tmp_path):
+    """A real cluster of two processes; the nanny of each starts it again."""
+    distributed = pytest.importorskip("distributed")
+    experiment = Experiment.read(toml(FILE), seeds=60, steps=3_000, loop="stepwise")
+    experiment.run(tmp_path / "whole")
+    kills = 0
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        over = threading.Event()
+
+        def kill():
+            nonlocal kills
+            while not over.wait(1.0):
+                for nanny in list(cluster.workers.values())[kills % 2 :][:1]:
+                    if nanny.pid is not None and kills < 20:
+                        os.kill(nanny.pid, signal.SIGKILL)
+                        kills += 1
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            backend = f"dask://{cluster.scheduler_address.removeprefix('tcp://')}"
+            experiment.run(tmp_path / "killed", backend=backend)
+        finally:
+            over.set()
+            killer.join()
+    assert kills > 1
+    assert same(tmp_path / "whole", tmp_path / "killed")
