@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from rlsuite.core import aliases
 from rlsuite.core.described import Plain
-from rlsuite.experiments.store import Table
+from rlsuite.core.narrowing import Table
 from rlsuite.models import functions
 from rlsuite.models.aliases import AnyArray
 
