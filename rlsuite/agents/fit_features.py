@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rlsuite import errors
 from rlsuite.core.aliases import Env
 from rlsuite.core.checks import finite_reward, is_list, is_tuple
+from rlsuite.core.compilation import compiled
 from rlsuite.core.described import kinds, match
 from rlsuite.core.npz import Npz
 from rlsuite.environments.facts import action_space_of, facts_of, name_of
@@ -25,7 +26,7 @@ from rlsuite.environments.observing import has_cells
 from rlsuite.features.aggregation import StateAggregation
 from rlsuite.features.checks import naming, shown
 from rlsuite.features.estimators import Transformer, clone, dense
-from rlsuite.features.feature_map import FeatureMap
+from rlsuite.features.feature_map import Active, FeatureMap, FeatureRule
 from rlsuite.features.identity import Identity, OneHot
 from rlsuite.features.learned import (
     AsFeatures,
@@ -43,6 +44,10 @@ FIT_ON: Final = 1_000
 """Observations on which features that learn from data fit themselves, if nothing else is said."""
 
 
+ANYTHING: Final = np.zeros((2, 0))
+"""The range of features that were fitted to no observations."""
+
+
 class Bound(NamedTuple):
     """Features that are fitted to an environment."""
 
@@ -51,6 +56,8 @@ class Bound(NamedTuple):
     """How observations become the vectors that the features are given; it transforms for an estimator of others."""
     fitted_on: int
     """Observations that they were fitted to; 0 if they needed none."""
+    known: NDArray[np.float64] = ANYTHING
+    """The least and the largest numbers of these, shape (2, k), and the bounds of the space; (2, 0) without any."""
 
 
 def bind_features(features: FeatureMap | Transformer | None, env: Env, seed: int | None, fit_on: int = FIT_ON) -> Bound:
@@ -94,7 +101,7 @@ def _bound(features: FeatureMap | Transformer, found: Encoding, source: "_Source
     else:
         with source.naming(features):
             fitted = clone(features).fit_seen(found.low, found.high, lambda: source.seen().observations, source.rng)
-        bound = Bound(fitted, found, source.used)
+        bound = Bound(fitted, found, source.used, source.range_in(found))
     check_width(bound.features, bound.encoding)
     return bound
 
@@ -242,6 +249,45 @@ def legal_ids(env: Env) -> NDArray[np.bool_]:
 # ----------------------------------------------------------------------------------------- what is seen at first
 
 
+def range_of(seen: Seen, found: Encoding) -> NDArray[np.float64]:
+    """The range (2, k) of observations; where their space has bounds, these are in it.
+
+    >>> range_of(Seen(np.array([[0.5, 1.0], [0.2, 3.0]]), np.zeros(2)), Encoding(np.zeros(2), np.array([1.0, np.inf])))
+    array([[0., 0.],
+           [1., 3.]])
+    """
+    low, high = seen.observations.min(axis=0), seen.observations.max(axis=0)
+    low = np.where(np.isfinite(found.low), np.minimum(low, found.low), low)
+    return np.stack([low, np.where(np.isfinite(found.high), np.maximum(high, found.high), high)])
+
+
+class Watched(NamedTuple):
+    """The data of features that count the observations outside of their range."""
+
+    active: Active
+    data: object
+    low: NDArray[np.float64]  # (k,)
+    high: NDArray[np.float64]  # (k,)
+    outside: NDArray[np.int64]  # (1,), how many there were
+
+
+@compiled(in_place=True)
+def _count_and_list(
+    data: Watched, observation: NDArray[np.float64], indices: NDArray[np.int64], values: NDArray[np.float64]
+) -> int:
+    for i in range(data.low.size):
+        if observation[i] < data.low[i] or observation[i] > data.high[i]:
+            data.outside[0] += 1
+            break
+    return data.active(data.data, observation, indices, values)
+
+
+def watched(rule: FeatureRule, known: NDArray[np.float64], outside: NDArray[np.int64]) -> FeatureRule:
+    """The same features, which count the observations outside of a range (2, k) in `outside` (1,)."""
+    low, high = known
+    return FeatureRule(_count_and_list, Watched(*rule, low, high, outside)) if known.size else rule
+
+
 class _Source:
     """Observations to fit features to, and the seeds of the fit."""
 
@@ -256,6 +302,10 @@ class _Source:
             self._seen = self.look()
         self.used = len(self._seen.observations)
         return self._seen
+
+    def range_in(self, found: Encoding) -> NDArray[np.float64]:
+        """The range (2, k) of what was fitted to, of which `Bound.known` says more."""
+        return ANYTHING if self._seen is None or not self.used else range_of(self._seen, found)
 
     def look(self) -> Seen:
         """Make the observations, once somebody asks for them."""
@@ -329,25 +379,33 @@ class Outside:
 
     def __init__(self, estimator: Any, seen: Seen | None = None, seed: int = 0) -> None:
         self.features, self.seen, self.seed = AsFeatures(estimator), seen, seed
+        self.known, self.outside = ANYTHING, np.zeros(1, dtype=np.int64)
 
     def __call__(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute features.
+        """Compute features; what lies outside of what was fitted to is counted, and taken to its border.
 
         Raises
         ------
         LearningError
             If the estimator fails, by an error of whatever class.
         """
+        if self.known.size:
+            within = np.clip(vectors, *self.known)
+            self.outside[0] += np.count_nonzero((within != vectors).any(axis=1))
+            vectors = within
         with naming(f"features: {type(self.features.estimator).__name__} cannot transform {len(vectors)} observations"):
             return np.ascontiguousarray(dense(self.features(vectors)), dtype=np.float64)
 
     def bind(self, found: Encoding) -> tuple[FeatureMap, Encoding]:
         """The map and the encoding of an agent that is shown the features."""
-        middle = np.nan_to_num((found.low + found.high) / 2.0, nan=0.0, posinf=0.0, neginf=0.0)
+        with np.errstate(invalid="ignore"):  # bounds may be infinite
+            middle = np.nan_to_num((found.low + found.high) / 2.0, nan=0.0, posinf=0.0, neginf=0.0)
         name = type(self.features.estimator).__name__
         what = f"features: {name} cannot transform observations of {middle.size} numbers"
         with naming(what, errors.UnsuitableEnvironment):
             width = dense(self.features(middle[None])).shape[1]
+        if self.seen is not None:
+            self.known = range_of(self.seen, found)
         unknown = np.zeros(width)  # Identity uses only how many bounds there are
         return Identity().fit_bounds(unknown, unknown), found._replace(transform=self, plain=False)
 

@@ -1,6 +1,7 @@
 """The base of all agents that learn values, in whatever represents them: see `rlsuite.agents.values`."""
 
 import copy
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -18,7 +19,10 @@ from rlsuite.core.described import Plain
 from rlsuite.core.npz import Npz
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.models.aliases import AnyArray
+from rlsuite.training.budget import Budget, LoopChoice
 from rlsuite.training.legality import Legality
+from rlsuite.training.optimum import Optima
+from rlsuite.training.run_log import Keeping
 
 if TYPE_CHECKING:  # the feature maps need scikit-learn
     from rlsuite.features.feature_map import FeatureMap
@@ -69,6 +73,32 @@ class ValueAgent(Agent):
         return Table(self.initial_value)
 
     # ------------------------------------------------------------------------------------------------------- learning
+
+    def learn_for(
+        self,
+        env: str | Env,
+        budget: Budget,
+        seed: int | None,
+        loop: LoopChoice,
+        optima: Optima | None,
+        keeping: Keeping | None = None,
+        progress: bool = False,
+    ) -> Self:
+        """Learn, and record how many observations lay outside of the range that features were fitted to."""
+        counter, before = self.values_.outside, self.outside_
+        super().learn_for(env, budget, seed, loop, optima, keeping, progress)
+        new = self.outside_ - (before if self.values_.outside is counter else 0)
+        self.record_ = dataclasses.replace(self.record_, outside=new)
+        return self
+
+    @property
+    def outside_(self) -> int:
+        """How many observations lay outside of the range of those that features which learn from data were fitted to.
+
+        All that the features were computed of are counted, in evaluations, too. An estimator of another package takes
+        them for observations on the border.
+        """
+        return int(self.values_.outside[0])
 
     def bind_environment(self, env: Env, seed: int | None = None) -> Encoding | None:
         """Prepare the representation for an environment.

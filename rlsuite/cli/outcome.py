@@ -87,7 +87,10 @@ def report(chosen: argparse.Namespace, agent: "Agent", results: "Results", writt
     if fit := _fit(agent):
         print(f"  {fit}")
     if outside := sum(record.outside for record in records):
-        print(f"  {outside:,} observations of evaluations lay outside of the range of those that it has learned from")
+        step_by_step = hasattr(agent, "values_")
+        many = f"{outside:,} observations" + " of evaluations" * (not step_by_step)
+        those = "its features were fitted to (a larger fit_on takes more)" if step_by_step else "it has learned from"
+        print(f"  {many} lay outside of the range of those that {those}")
     what, follows = row.measure, records[0].follows or hasattr(agent, "policy_to_follow")
     if what in (VALUE, FOLLOWED):
         what = UNDISCOUNTED if agent.gamma == 1.0 else f"discounted {what} (gamma {number(agent.gamma)})"

@@ -87,8 +87,8 @@ class Record:
     optimum_unknown : str
         Why there is no regret, or no optimal value, as a phrase; empty where both are known.
     outside : int
-        How many observations of evaluations lay outside of the range of those that a batch method has learned from.
-        Files of results do not keep it.
+        How many observations of evaluations lay outside of the range of those that a batch method has learned from; or
+        how many in all lay outside of the range of those that features were fitted to. Files of results do not keep it.
     seconds : float
         Wall-clock time of learning alone: without compiling, evaluating and solving. Files of results do not keep it:
         there, the same seed gives the same bytes.

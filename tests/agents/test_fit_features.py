@@ -123,6 +123,23 @@ def test_what_is_seen_at_first_are_random_actions_and_the_returns_that_follow():
     assert seen.returns.tobytes() == again.returns.tobytes()
 
 
+@pytest.mark.filterwarnings("ignore::rlsuite.errors.StepwiseWarning", "ignore::rlsuite.errors.NewRunWarning")
+def test_what_lies_outside_of_what_features_were_fitted_to_is_counted(tmp_path):
+    found = {}
+    for name, features in (("ours", Standardization()), ("theirs", StandardScaler())):
+        agent = sarsa(features, fit_on=5).learn("CartPole-v1", steps=40, seed=1)
+        found[name] = agent.record_.outside
+        before = agent.q([[0.0, 0.0, 9.0, 0.0], [0.0, 0.0, 10.0, 0.0]])
+        assert agent.outside_ == found[name] + 2
+        assert np.array_equal(before[0], before[1]) == (name == "theirs")  # theirs are taken to the border
+        agent.save(tmp_path / "agent.npz")
+        again = rl.load(tmp_path / "agent.npz").learn("CartPole-v1", steps=40, seed=2)
+        assert 0 < again.record_.outside <= 50
+    assert min(found.values()) > 0
+    assert sarsa(Scaling()).learn("MountainCar-v0", steps=10, seed=1).outside_ == 0
+    assert rl.Sarsa().learn("FrozenLake-v1", steps=10, seed=1).record_.outside == 0
+
+
 def test_searches_and_batch_methods_take_the_same_features():
     tree = DecisionTreeRegressor(max_leaf_nodes=6)
     search = PerturbationSearch(policy=LinearPolicy(features=Clusters(3), fit_on=50), candidates=3, max_steps=20)

@@ -29,7 +29,7 @@ from rlsuite.training.acting import Policy
 
 if TYPE_CHECKING:  # the feature maps need scikit-learn
     from rlsuite.features.estimators import Transformer
-    from rlsuite.features.feature_map import FeatureMap
+    from rlsuite.features.feature_map import FeatureMap, FeatureRule
 
 
 class FeatureValues(Representation):
@@ -42,7 +42,7 @@ class FeatureValues(Representation):
         fit_on: int
 
     def __post_init__(self) -> None:
-        self.fit_on, self.fitted_on = whole_amount("fit_on", self.fit_on), 0
+        self.fit_on, self.fitted_on, self.known = whole_amount("fit_on", self.fit_on), 0, np.zeros((2, 0))
         if self.features is not None:
             from rlsuite.agents.fit_features import check_features
 
@@ -77,12 +77,11 @@ class FeatureValues(Representation):
 
         if has_learned:  # the weights belong to these features
             self.encoding = bind_again(self.fitted, self.encoding, env)
-            self.use(self.fitted, legal_ids(env))
+            self.legal_ids = legal_ids(env)
             return self.encoding
         try:
-            fitted, self.encoding, self.fitted_on = bind_features(
-                self.features_for(encoding(env.observation_space)), env, seed, self.fit_on
-            )
+            given = self.features_for(encoding(env.observation_space))
+            fitted, self.encoding, self.fitted_on, self.known = bind_features(given, env, seed, self.fit_on)
         except errors.NotLearned:
             if seed is not None:
                 raise
@@ -93,6 +92,14 @@ class FeatureValues(Representation):
     def use(self, fitted: "FeatureMap", legal_ids: NDArray[np.bool_]) -> None:
         """Take fitted features, and which actions are legal at each id."""
         self.fitted, self.most_active, self.legal_ids = fitted, fitted.most_active_, legal_ids
+        transform: object = self.encoding.transform
+        self.outside: NDArray[np.int64] = getattr(transform, "outside", np.zeros(1, dtype=np.int64))
+
+    def rule(self) -> "FeatureRule":
+        """The fitted features in compiled form; those that learned from data count what lies outside of it."""
+        from rlsuite.agents.fit_features import watched
+
+        return watched(self.fitted.rule, self.known, self.outside)
 
     def size(self, n_rows: int) -> int:
         """How many features there are."""
@@ -244,6 +251,8 @@ class FeatureValues(Representation):
         from rlsuite.agents.fit_features import kept_features
 
         fitted = {f"features.{name}": value for name, value in kept_features(self.fitted, self.encoding).items()}
+        if self.known.size:
+            fitted["known"] = self.known
         return {**fitted, "low": self.encoding.low, "high": self.encoding.high, "legal_ids": self.legal_ids}
 
     def restore(self, header: Plain, arrays: Npz) -> None:
@@ -266,6 +275,8 @@ class FeatureValues(Representation):
         shape = arrays.headers["legal"].shape  # of the memory, which is read later
         if shape != (2, legal_ids.shape[1]):
             raise ValueError(f"legal has shape {shape}; it must have (2, {legal_ids.shape[1]}), like legal_ids")
+        if "known" in arrays:  # earlier versions have not kept it
+            self.known = arrays.take("known", np.float64, (2, low.size))
         known = Encoding(low, high, whole(header, "first_observation"), n_ids=len(legal_ids))
         fitted, self.encoding = restored_features(self.features_for(known), known, arrays_below(arrays, "features."))
         self.use(fitted, legal_ids)

@@ -121,7 +121,7 @@ class Linear(FeatureValues):
         weights.T[:] = given
         return {
             "weights": weights,
-            "features": self.fitted.rule,
+            "features": self.rule(),
             "active": new_active_features(self.most_active),
             "visits": np.zeros((2, n_columns), dtype=np.int64),
         }
@@ -141,7 +141,8 @@ class Linear(FeatureValues):
         rows = check_observations(observations, self.encoding.low.size, self.owner)
         best = self.values_at(memory, rows).max(axis=1)
         renewed = copy.copy(self)
-        fitted, renewed.encoding, renewed.fitted_on = fit_again(self.features, self.encoding, Seen(rows, best), seed)
+        bound = fit_again(self.features, self.encoding, Seen(rows, best), seed)
+        fitted, renewed.encoding, renewed.fitted_on, renewed.known = bound
         renewed.use(fitted, self.legal_ids)
 
         def carry_over(new: Memory) -> Memory:

@@ -168,7 +168,7 @@ class Network(FeatureValues):
         upper[: sizes[0]] *= bias
         upper[-numbers[-1] :] = 0.0
         layout = Layout(
-            *self.fitted.rule,
+            *self.rule(),
             sizes=sizes,
             scales=1.0 / np.sqrt(entering + 1),
             outputs=np.cumsum(sizes) - sizes,

@@ -47,6 +47,9 @@ class Representation(Described):
     most_active: int = 0
     """How many features may differ from 0 at once; 0 for a table."""
 
+    outside: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
+    """How many observations, (1,), lay outside of the range of those that features were fitted to."""
+
     owner: str = ""
     """The class of the agent, for messages."""
 

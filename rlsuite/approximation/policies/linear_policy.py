@@ -168,7 +168,8 @@ class LinearPolicy(NamedPolicy):
             twin.encoding = bind_again(self.features_, self.encoding, made)
         else:
             entropy = cast(int, np.random.SeedSequence(seed).entropy)
-            twin.features_, twin.encoding, _ = bind_features(self.features, made, entropy, self.fit_on)
+            bound = bind_features(self.features, made, entropy, self.fit_on)
+            twin.features_, twin.encoding = bound.features, bound.encoding
         twin.first_action, twin.legal_ids = int(actions.start), legal_ids(made)
         twin.weights_ = np.zeros((twin.features_.n_features_out_, int(actions.n)))
         return twin
