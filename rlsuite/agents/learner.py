@@ -4,9 +4,10 @@ import dataclasses
 from typing import Any, ClassVar, cast
 
 from rlsuite.core.described import Described, Plain, describe_part
+from rlsuite.core.shown import ShowsItself
 
 
-class Learner(Described):
+class Learner(Described, ShowsItself):
     """Base of all agents: of `Agent`, which learns step by step, and of methods that learn in other ways.
 
     A subclass is a dataclass with a parameter `gamma` and the methods ``learn(env, *, steps=, episodes=, seed=,

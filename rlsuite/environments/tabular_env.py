@@ -28,6 +28,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rlsuite.core.aliases import Env, Info
+from rlsuite.core.shown import ShowsItself
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray
@@ -134,7 +135,7 @@ class Dynamics:
         return {**self.__dict__, "_transitions": {}, "_emissions": {}}
 
 
-class TabularEnv(Env):
+class TabularEnv(ShowsItself, Env):
     """A Gymnasium environment whose dynamics are a model.
 
     Parameters

@@ -1,7 +1,6 @@
 """Agents beside each other: which is better, how sure that is, and how far each is from the optimum."""
 
 import csv
-import html
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Final, overload
 import numpy as np
 
 from rlsuite.core.frames import DataFrame, frame_of
+from rlsuite.core.shown import ShowsItself
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.experiments.aggregates import Aggregate, StatisticName, aggregate, profile
 from rlsuite.experiments.paired import LEVEL, Pair, corrected, pair_of
@@ -23,7 +23,7 @@ from rlsuite.training.results import UNKNOWN, Bounds, Results
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Sequence[Row]):
+class Comparison(ShowsItself, Sequence[Row]):
     """Results of several agents in several environments, as `rlsuite.compare` returns them.
 
     It is a sequence of its rows, one for each environment and agent.
@@ -176,15 +176,9 @@ class Comparison(Sequence[Row]):
     def __str__(self) -> str:
         return "\n".join([table(self.rows), *self.sentences()])
 
-    def _repr_html_(self) -> str:
-        told = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences()[:6])
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in HEADINGS)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in _texts(row)) + "</tr>"
-            for row in self.rows[:12]
-        )
-        more = f"<p>{len(self.rows) - 12} more rows: to_frame()</p>" if len(self.rows) > 12 else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}{told}"
+    def columns(self) -> dict[str, list[str]]:
+        """The rows as texts, by title."""
+        return dict(zip(HEADINGS, map(list, zip(*map(_texts, self.rows), strict=True)), strict=True))
 
     def to_markdown(self) -> str:
         """The rows as a Markdown table.

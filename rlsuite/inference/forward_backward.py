@@ -18,6 +18,7 @@ import numpy as np
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import says_what_to_write
+from rlsuite.core.shown import ShowsItself
 from rlsuite.core.threads import at_the_same_time
 from rlsuite.errors import ModelError
 from rlsuite.inference import forward_backward_kernels as kernels
@@ -393,7 +394,7 @@ def propagate(model: HMMParameters, beliefs: FloatArray, steps: int) -> FloatArr
 # -------------------------------------------------------------------------------------------- one at a time
 
 
-class OnlineFilter:
+class OnlineFilter(ShowsItself):
     """The distribution of the hidden state, updated with each observation.
 
     It is kept in logarithms, so that no state is lost, however improbable it is for a while.

@@ -14,6 +14,7 @@ import numpy as np
 
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.keywords import made_from_arrays
+from rlsuite.core.shown import ShowsItself
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.inference.emissions.base import MIN_LIKELIHOOD, Emission
 from rlsuite.inference.emissions.categorical import Categorical
@@ -80,7 +81,7 @@ class Changes(TypedDict, total=False):
 
 @made_from_arrays
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class HMMParameters:
+class HMMParameters(ShowsItself):
     """The parameters of a hidden Markov model with K states; `rlsuite.inference.HMM` says what they are."""
 
     what_to_write: ClassVar[str] = "HMM([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.9, 0.1], [0.2, 0.8]])"

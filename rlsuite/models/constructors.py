@@ -7,13 +7,14 @@ validates them. The signatures stand together here; the forms are explained in t
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING, Self, cast
 
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import says_what_to_write
-from rlsuite.errors import ParameterError
+from rlsuite.errors import ParameterError, UnsuitableEnvironment
 from rlsuite.models import validation
 from rlsuite.models.aliases import SparseLike
 from rlsuite.models.arrays import Order, Tables, negated, rows_from_arrays, rows_from_pairs
@@ -37,12 +38,24 @@ from rlsuite.models.gymnasium_table import (
     rows_from_bare_table,
     title_of,
 )
-from rlsuite.models.mdp_fields import MdpFields, with_name
+from rlsuite.models.mdp_fields import MdpFields, with_layout, with_name
 
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
 
     from rlsuite.core.aliases import Env
+    from rlsuite.rendering import GridLayout
+
+
+def _layout(env: Env, model: MdpFields) -> GridLayout | None:
+    """Where the states lie on a grid; None if they do not, or are not one on each square."""
+    from rlsuite.rendering import GridLayout
+
+    with suppress(UnsuitableEnvironment, ParameterError):
+        layout = GridLayout.from_env(env)
+        if layout.states.max() < layout.n_states == model.n_states:
+            return layout
+    return None
 
 
 class Constructors(MdpFields):
@@ -371,7 +384,7 @@ class Constructors(MdpFields):
                 found_model = model.replace(gamma=gamma)
                 if not isinstance(found_model, cls):
                     found_model = cls(**{one.name: getattr(found_model, one.name) for one in fields(found_model)})
-                return with_name(found_model, title_of(found))
+                return with_name(with_layout(found_model, _layout(found, found_model)), title_of(found))
             reject_partially_observable(model, name_of(found))
             table, title = read_table(found), title_of(found)
         rows = table.rows
@@ -385,7 +398,7 @@ class Constructors(MdpFields):
             gamma=gamma,
             start=table.start,
         )
-        return with_name(made, title)
+        return with_name(with_layout(made, _layout(found, made)), title)
 
     @classmethod
     @says_what_to_write

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, overload
 
 from rlsuite.core.keywords import says_what_to_write
+from rlsuite.core.shown import ShowsItself
 
 if TYPE_CHECKING:
     from rlsuite.core.aliases import Env
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from rlsuite.rendering import Drawing
 
 
-class Playable:
+class Playable(ShowsItself):
     """A model that an agent can act in."""
 
     @overload

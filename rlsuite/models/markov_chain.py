@@ -18,6 +18,7 @@ import numpy as np
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import made_from_arrays, says_what_to_write
+from rlsuite.core.shown import ShowsItself
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import row_checks, validation
 from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, SparseLike
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 @made_from_arrays
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class MarkovChain:
+class MarkovChain(ShowsItself):
     """S states, their transition matrix, and the mean reward of leaving each.
 
     Parameters

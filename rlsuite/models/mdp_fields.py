@@ -25,6 +25,8 @@ from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, Rows, Stat
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from rlsuite.rendering import GridLayout
+
 
 class MdpChanges(TypedDict, total=False):
     """What `MDP.replace` takes, by keyword."""
@@ -138,7 +140,10 @@ class MdpFields(Named):
         if self.reward_per_pair and "indptr" in changes:
             # As a table (S, A): a flat array would be read as one reward per transition if its length fits.
             changes.setdefault("reward", self.reward.reshape(-1, self.n_actions))
-        return with_name(with_origin(replace(self, **changes), self.origin), title)
+        copy = with_origin(replace(self, **changes), self.origin)
+        if copy.n_states == self.n_states:
+            with_layout(copy, self.layout)
+        return with_name(copy, title)
 
     @classmethod
     @says_what_to_write
@@ -350,6 +355,11 @@ class MdpFields(Named):
         """What the model was made from, and what was verified, where `rlsuite.tabulate` made it; else empty."""
         return str(vars(self).get("_origin", ""))
 
+    @property
+    def layout(self) -> GridLayout | None:
+        """Where the states lie on a grid, for figures, if `from_env` has found them on one."""
+        return vars(self).get("_layout")
+
     # The arrays are immutable, so a copy is the model itself; unpickling validates again because
     # NumPy restores arrays writeable.
     def __copy__(self) -> Self:
@@ -376,6 +386,12 @@ AnyModel = TypeVar("AnyModel", bound=Named)
 def with_origin(model: Fields, origin: str) -> Fields:
     """Say of a new model what it was made from; not an argument of the constructor, as no computation needs it."""
     object.__setattr__(model, "_origin", origin)  # it is immutable once it has been handed over
+    return model
+
+
+def with_layout(model: Fields, layout: GridLayout | None) -> Fields:
+    """Say of a new model where its states lie on a grid; not an argument of the constructor, as for `with_origin`."""
+    object.__setattr__(model, "_layout", layout)
     return model
 
 

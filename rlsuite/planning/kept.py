@@ -20,6 +20,7 @@ from rlsuite.core.declared import Array, check_array
 from rlsuite.core.files import replacing
 from rlsuite.core.frames import DataFrame, frame_of
 from rlsuite.core.npz import Below, Npz, reading_npz
+from rlsuite.core.shown import ShowsItself
 from rlsuite.errors import FileError, ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
@@ -108,7 +109,7 @@ class Shelf:
         return None if self._header["horizon"] is None else int(self.number("horizon", int))
 
 
-class Kept:
+class Kept(ShowsItself):
     """The base of all solutions that can be saved and shown as tables. Subclasses are dataclasses."""
 
     def save(self, path: str | PathLike[str]) -> None:

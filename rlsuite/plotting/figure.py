@@ -7,7 +7,9 @@ Figures that `write` draws are an exception. matplotlib is imported when the fir
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
 
+import io
 import os
+import re
 import textwrap
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -422,3 +424,16 @@ def for_a_file() -> Generator[None]:
         yield
     finally:
         _FOR_A_FILE.reset(before)
+
+
+def svg_of(ax: "Axes", salt: str) -> str:
+    """The figure as an element of a page; ids that it refers to are its own."""
+    import matplotlib
+
+    whole = ax.get_figure(root=True)
+    assert whole is not None
+    buffer = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": salt, "svg.fonttype": "none"}):
+        whole.savefig(buffer, format="svg", metadata={"Date": None}, bbox_inches="tight", pad_inches=0.1)
+    text = buffer.getvalue()
+    return re.sub(r"\s*<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.S)

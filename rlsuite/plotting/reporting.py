@@ -3,10 +3,8 @@
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
 
-import io
 import json
 import os
-import re
 import warnings
 from collections.abc import Sequence
 from importlib.resources import files
@@ -18,7 +16,7 @@ from rlsuite.errors import MissingPackage, ParameterError, RlsuiteWarning
 from rlsuite.experiments import compare, load_results
 from rlsuite.experiments.folder import read_run
 from rlsuite.experiments.rows import Row, brackets, rows_of, sign_of
-from rlsuite.plotting.figure import for_a_file
+from rlsuite.plotting.figure import for_a_file, svg_of
 from rlsuite.plotting.figure_list import figures, figures_of
 from rlsuite.plotting.style import Palette
 from rlsuite.training.failures import failure_table
@@ -166,7 +164,7 @@ def _figures(
         for index, run in enumerate(runs):
             _name_lines(ax, palette[run.agent].colour, f"line-{number}-{index}-{name}")
         text = f"{name.replace('_', ' ')} of {', '.join(run.agent for run in runs)}"
-        drawn.append({"text": text, "svg": _svg(ax, f"{number}-{name}")})
+        drawn.append({"text": text, "svg": svg_of(ax, f"{number}-{name}")})
     return drawn, left_out
 
 
@@ -180,16 +178,3 @@ def _name_lines(ax: "Axes", colour: str, name: str) -> None:
     areas = [one for one, colours in filled if len(colours) and to_rgb(colours[0]) == wanted]
     for index, artist in enumerate((*artists, *areas)):
         artist.set_gid(f"{name}-{index}")
-
-
-def _svg(ax: "Axes", salt: str) -> str:
-    """The figure as an element of a page; ids that it refers to are its own."""
-    import matplotlib
-
-    whole = ax.get_figure(root=True)
-    assert whole is not None
-    buffer = io.StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": salt, "svg.fonttype": "none"}):
-        whole.savefig(buffer, format="svg", metadata={"Date": None}, bbox_inches="tight", pad_inches=0.1)
-    text = buffer.getvalue()
-    return re.sub(r"\s*<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.S)

@@ -11,6 +11,7 @@ from rlsuite import errors
 from rlsuite.core.aliases import Env, Observation
 from rlsuite.core.checks import fraction, whole_amount, whole_number
 from rlsuite.core.keywords import says_what_to_write
+from rlsuite.core.shown import ShowsItself
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, facts_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.followers import TableFollower
@@ -50,7 +51,7 @@ class StateCost(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PolicyReport:
+class PolicyReport(ShowsItself):
     """What a policy is worth in an environment.
 
     Attributes

@@ -7,6 +7,7 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
+from rlsuite.core.shown import ShowsItself
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.training.failures import Failure
 
@@ -135,7 +136,7 @@ def mean_bounds(records: Sequence[Record], name: Literal["value_bounds", "return
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Results:
+class Results(ShowsItself):
     """The runs of one agent in one environment: one record per seed, in the order of the seeds.
 
     The seed is the unit of replication: all intervals are over records, never over the episodes of one run. All

@@ -16,6 +16,7 @@ from tqdm import tqdm
 from rlsuite import errors
 from rlsuite.core.aliases import Env, Info
 from rlsuite.core.checks import seed_list, worker_number
+from rlsuite.core.compilation import no_machine_code
 from rlsuite.core.compiling_clock import CompilingTime
 from rlsuite.core.keywords import as_taken_by, says_what_to_write
 from rlsuite.environments.facts import name_of
@@ -150,8 +151,9 @@ def train(
                 runs = Seeds(run, chosen, workers, bar.update, ends).runs()
             elif isinstance(record := runs.get(0), Record):
                 runs[0] = dataclasses.replace(record, compiling_seconds=compiling.seconds)
-        elif first is not None and first.engine.loop == "stepwise":
-            run.steps_because("" if loop == "stepwise" else first.form.reason)
+        elif no_machine_code() or (first is not None and first.engine.loop == "stepwise"):
+            if first is not None and first.engine.loop == "stepwise":
+                run.steps_because("" if loop == "stepwise" else first.form.reason)
             runs = Seeds(run, chosen, workers, bar.update, ends).runs()
         else:
             with ThreadPoolExecutor(workers) as pool:

@@ -33,6 +33,8 @@ LAYERS = (
 """Modules and packages of rlsuite; each imports only from those before it."""
 
 UPWARDS = {
+    ("core", "plotting"): "what is shown in a notebook is drawn, and nothing before",
+    ("models", "rendering"): "`from_env` keeps where the states lie on a grid, for figures",
     ("models", "environments"): "`to_env` and `from_env` are where a user of a model looks for its environment",
 }
 """Imports that point upwards, inside functions only, and why they may."""

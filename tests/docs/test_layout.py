@@ -83,6 +83,7 @@ FAMILIES = {
     "plotting/test_belief_trace": "plotting: time_rows",
     "plotting/test_curves": "plotting: figure_list intervals",
     "plotting/test_pyplot": "plotting: colour_scale",
+    "plotting/test_cards": "core: shown",
     "plotting/test_value_surface": "plotting: plane",
     "plotting/test_values": "plotting: squares",
     "rendering/test_grid": "rendering: canvas painting",

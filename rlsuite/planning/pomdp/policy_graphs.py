@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rlsuite.core.checks import whole_number
+from rlsuite.core.shown import ShowsItself
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import BeliefLike, FloatArray, IndexArray
@@ -20,7 +21,7 @@ MOST_LINES = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class PolicyGraph:
+class PolicyGraph(ShowsItself):
     """A finite-state controller: n nodes, each with an action, and an edge for each observation.
 
     Attributes
