@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from rlsuite.errors import NotLearned, ParameterError, RlsuiteWarning, UnsuitableEnvironment
-from rlsuite.models.aliases import FloatArray
+from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.plotting.belief_values import alpha_vectors, belief_simplex
 from rlsuite.plotting.bounds import gap
 from rlsuite.plotting.curves import episode_return, evaluation
@@ -185,16 +185,20 @@ def _transitions(mdp: "MDP") -> Table:
     shown = min(mdp.n_transitions, MOST_ROWS)
     states: Sequence[object] = mdp.state_labels or range(mdp.n_states)
     actions: Sequence[object] = mdp.action_labels or range(mdp.n_actions)
-    pairs: list[int] = (np.searchsorted(mdp.indptr, np.arange(shown), side="right") - 1).tolist()
+    pair: IndexArray = np.searchsorted(mdp.indptr, np.arange(shown), side="right") - 1
+    pairs: list[int] = pair.tolist()
+    following: list[int] = mdp.next_state[:shown].tolist()
+    probability: list[float] = mdp.probability[:shown].tolist()
     in_line: FloatArray = mdp.reward.reshape(-1)
-    rewards: list[float] = (in_line[pairs] if mdp.reward_per_pair else in_line[:shown]).tolist()
+    reward: list[float] = (in_line[pair] if mdp.reward_per_pair else in_line[:shown]).tolist()
+    ends: list[bool] = mdp.terminated[:shown].tolist()
     return {
-        "state": [states[pair // mdp.n_actions] for pair in pairs],
-        "action": [actions[pair % mdp.n_actions] for pair in pairs],
-        "next state": [states[s] for s in mdp.next_state[:shown].tolist()],
-        "probability": mdp.probability[:shown].tolist(),
-        "reward": rewards,
-        "ends": mdp.terminated[:shown].tolist(),
+        "state": [states[one // mdp.n_actions] for one in pairs],
+        "action": [actions[one % mdp.n_actions] for one in pairs],
+        "next state": [states[s] for s in following],
+        "probability": probability,
+        "reward": reward,
+        "ends": ends,
     }
 
 
