@@ -61,6 +61,7 @@ def add(commands: Commands) -> None:
         help="learn only the K-th of N parts; other processes, also on other machines, may learn the others in the "
         "same folder at the same time",
     )
+    run.add_argument("--most-cells", type=whole_number, metavar="N", help="refuse more cells (default 1,000,000)")
     run.add_argument("--dry-run", action="store_true", help="print what would be done")
     add_json_flag(run)
     run.set_defaults(run=run_experiment)
@@ -112,7 +113,9 @@ def run_experiment(chosen: argparse.Namespace) -> int:
     experiment = Experiment.read(chosen.file, **changes)
     check_figures(experiment.figures)
     folder = Path(chosen.output) if chosen.output else Path(chosen.file).with_suffix("")
+    most_cells: Keywords = {} if chosen.most_cells is None else {"most_cells": chosen.most_cells}
     if chosen.dry_run:
+        experiment.check_size(**most_cells)
         return _plan(experiment, folder, chosen.json)
     with _ending_signals(), warnings.catch_warnings():
         warnings.simplefilter("ignore", FailedRunsWarning)  # the failures are listed at the end
@@ -124,6 +127,7 @@ def run_experiment(chosen: argparse.Namespace) -> int:
             fail_fast=chosen.fail_fast,
             progress=True,
             shard=chosen.shard,
+            **most_cells,
         )
     rows = compare(results)
     status = status_of(folder)

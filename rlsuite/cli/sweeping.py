@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from rlsuite.cli.options import (
     AGENT_FLAGS,
@@ -27,6 +27,9 @@ from rlsuite.cli.options import (
 )
 from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, print_json, print_note
 from rlsuite.errors import ParameterError
+
+if TYPE_CHECKING:
+    from rlsuite.experiments import Sweep
 
 DEFAULT_STEPS, DEFAULT_SEEDS = 10_000, 10
 NUMBER = r"[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -66,7 +69,9 @@ def add(commands: Commands) -> None:
     add_agent_flags(parser)
     output = parser.add_argument_group("output")
     output.add_argument("--save", metavar="FILE.csv", help="write a line for each setting")
-    output.add_argument("--plot", metavar="FILE.png", help="draw the parameter study (.png, .svg, .pdf)")
+    output.add_argument(
+        "--plot", metavar="FILE.png", help="draw the means against a parameter, or as a map of two (.png, .svg)"
+    )
     add_json_flag(output)
     parser.set_defaults(run=run)
 
@@ -105,10 +110,7 @@ def run(chosen: argparse.Namespace) -> int:
     if chosen.save:
         found.to_csv(chosen.save)
     if chosen.plot:
-        from rlsuite.plotting import parameter_study
-        from rlsuite.plotting.figure import write
-
-        write(chosen.plot, parameter_study, found)
+        _draw(found, Path(chosen.plot))
     if chosen.json:
         rows = [{**run.setting, **row._asdict()} for run, row in zip(found.results, found.rows, strict=True)]
         print_json({"parameters": found.parameters, "rows": rows, "best": found.best.setting})
@@ -116,6 +118,22 @@ def run(chosen: argparse.Namespace) -> int:
     print(found)
     print_note("The best was chosen by these seeds: run it with others to know what it is worth.")
     return 0
+
+
+def _draw(found: "Sweep", path: Path) -> None:
+    """A line for one parameter, a map for two, and of more a map for each setting of the others."""
+    from rlsuite.experiments.folder import slug
+    from rlsuite.experiments.grid import text_of
+    from rlsuite.plotting import parameter_map, parameter_study
+    from rlsuite.plotting.figure import write
+    from rlsuite.plotting.parameter_maps import slices
+
+    maps = slices(found)
+    if not maps:
+        write(path, parameter_study, found)
+    for at in maps:
+        own = path.with_stem(f"{path.stem}-{slug(text_of(at))}") if at else path
+        print_note(f"figure: {write(own, parameter_map, found, at=at)}")
 
 
 def several(chosen: argparse.Namespace, read: Callable[[str], Any]) -> dict[str, Any]:

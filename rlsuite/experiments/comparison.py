@@ -40,6 +40,16 @@ class Comparison(ShowsItself, Sequence[Row]):
     results: Mapping[str, Sequence[Results]]
     margin: float | None = None
 
+    def __post_init__(self) -> None:
+        for environment, runs in self.results.items():
+            labels = [run.agent for run in runs]
+            twice = next((label for label in labels if labels.count(label) > 1), None)
+            if twice is not None:
+                raise ParameterError(
+                    f"two results in {environment} are labelled {twice!r}: give each agent a label of its own, with "
+                    "train(..., label=), or label in a TOML file"
+                )
+
     @cached_property
     def rows(self) -> list[Row]:
         """The performance of each agent in each environment."""
@@ -298,7 +308,11 @@ def _escaped(text: str) -> str:
 def _of_pairs(pairs: Sequence[Pair], agents: Sequence[str]) -> list[str]:
     """Sentences about the pairs of one environment: the best agent against each other one."""
     if not pairs:
-        return ["one agent: give another one to compare"] if len(agents) < 2 else ["two seeds in common are needed"]
+        return [
+            f"{agents[0]} is alone: give another agent to compare it with"
+            if len(agents) < 2
+            else "agents are told apart by at least two seeds in common: learn with more seeds (30 are usual)"
+        ]
     wins = {agent: sum(pair.first == agent for pair in pairs) for agent in agents}
     best = max(agents, key=lambda agent: wins[agent])
     own = [pair for pair in pairs if best in (pair.first, pair.second)]

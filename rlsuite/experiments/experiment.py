@@ -21,15 +21,16 @@
     environment = {}                  # optional: keywords of the environment for this agent alone; observe, too
 """
 
+import math
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from rlsuite import errors
-from rlsuite.core.checks import whole_amount
+from rlsuite.core.checks import seed_list, whole_amount
 from rlsuite.core.keywords import rename_former, says_what_to_write, takes_former_names
 from rlsuite.core.narrowing import Table, is_list, is_table
 from rlsuite.errors import FileError, ParameterError, RlsuiteError
@@ -39,6 +40,9 @@ from rlsuite.experiments.lookup import agent_from_table
 from rlsuite.experiments.run import run
 from rlsuite.experiments.runs import Cell, Shard, cells_of
 from rlsuite.training.results import Results
+
+MOST_CELLS: Final = 1_000_000
+"""Cells that an experiment may have without being asked for; each takes a millisecond at least."""
 
 
 @takes_former_names
@@ -142,6 +146,16 @@ class Experiment(Settings):
         rest = {key: value for key, value in table.items() if key not in ("name", "environments", "agents")}
         return cls(name=name, environments=environments, agents=agents, file=file, **rest)
 
+    def check_size(self, most_cells: int = MOST_CELLS) -> None:
+        """Raise `ParameterError` if there are more cells: environments x agents x seeds."""
+        parts = (len(self.environments), len(self.agents), len(seed_list(self.seeds)))
+        number = math.prod(parts)
+        if number > most_cells:
+            raise ParameterError(
+                f"{' x '.join(f'{part:,}' for part in parts)} environments, agents and seeds are {number:,} cells, "
+                f"more than {most_cells:,}: if all of them are meant, say most_cells={number} (--most-cells {number})"
+            )
+
     def cells(self) -> list[Cell]:
         """All (environment, agent, seed), the first seed of all agents first."""
         return cells_of(self)
@@ -157,6 +171,7 @@ class Experiment(Settings):
         fail_fast: bool = False,
         progress: bool = False,
         shard: str | tuple[int, int] | None = None,
+        most_cells: int = MOST_CELLS,
     ) -> dict[str, list[Results]]:
         """Learn all cells that ``folder`` does not hold yet, and return the results of all.
 
@@ -179,6 +194,8 @@ class Experiment(Settings):
         shard : str or (int, int), optional
             ``"3/16"``: learn only the third of 16 parts of the cells. Other processes, also on other machines, may
             learn the other parts in the same folder at the same time; together they write what one process would.
+        most_cells : int
+            An experiment with more cells is refused: a number with a zero too many is a common mistake.
 
         Returns
         -------
@@ -189,7 +206,7 @@ class Experiment(Settings):
         Raises
         ------
         ParameterError
-            If a finished cell in the folder was made with other parameters.
+            If there are more cells than `most_cells`, or a finished cell in the folder was made with other parameters.
         FileError
             If a file of a finished cell is damaged, or another process is writing to the folder.
         EnvironmentNotFound, UnsuitableEnvironment
@@ -205,6 +222,7 @@ class Experiment(Settings):
         FailedRunsWarning
             If some cells failed; the message lists them.
         """
+        self.check_size(most_cells)
         part = None if shard is None else Shard.parse(shard)
         return run(
             self,

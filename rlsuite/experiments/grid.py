@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 
@@ -15,6 +15,11 @@ from rlsuite.errors import ParameterError, unknown
 Grid: TypeAlias = Mapping[str, Sequence[object] | Mapping[str, object]]
 """Name of a parameter -> its values: a list, ``{"log": [0.01, 1], "n": 5}`` or ``{"linear": [0, 1], "n": 5}``."""
 
+MOST_SETTINGS: Final = 100_000
+"""Settings that a grid may have; more are a mistake, or a question for a search."""
+
+TOO_MANY: Final = f"than {MOST_SETTINGS:,}: leave out values, or let rlsuite search find the best between two ends"
+
 
 def settings(grid: Grid, what: str = "sweep") -> list[dict[str, object]]:
     """All combinations of the values of a grid, the last parameter varying fastest.
@@ -24,7 +29,7 @@ def settings(grid: Grid, what: str = "sweep") -> list[dict[str, object]]:
     Raises
     ------
     ParameterError
-        If it is empty, or values are neither a list nor a range.
+        If it is empty or has too many settings, or values are neither a list nor a range.
 
     Examples
     --------
@@ -34,6 +39,9 @@ def settings(grid: Grid, what: str = "sweep") -> list[dict[str, object]]:
     if not is_mapping(cast("object", grid)) or not grid:
         raise ParameterError(f"a {what} is a table such as {{ learning_rate = [0.1, 0.5] }}, got {grid!r}")
     columns = {name: _values(what, name, given) for name, given in grid.items()}
+    number, numbers = math.prod(map(len, columns.values())), " x ".join(str(len(one)) for one in columns.values())
+    if number > MOST_SETTINGS:
+        raise ParameterError(f"{what}: {numbers} values make {number:,} settings, more {TOO_MANY}")
     return [dict(zip(columns, values, strict=True)) for values in itertools.product(*columns.values())]
 
 
@@ -49,6 +57,8 @@ def _values(what: str, name: str, given: object) -> list[object]:
     if is_mapping(given) and set(given) in ({"log", "n"}, {"linear", "n"}):
         n = whole_amount(f"{what}: n of {name}", cast("Any", given["n"]))
         kind = "log" if "log" in given else "linear"
+        if n > MOST_SETTINGS:
+            raise ParameterError(f"{what}: {n:,} values of {name} are more {TOO_MANY}")
         ends = given[kind]
         if is_list(ends) and len(ends) == 2 and all(isinstance(end, int | float) for end in ends):
             low, high = (float(cast("float", end)) for end in ends)

@@ -114,7 +114,25 @@ def _measures_of(run: Results) -> list[str]:
 
 
 def samples_of(run: Results, measure: str) -> NDArray[np.float64]:
-    """One number per seed, shape (n_seeds,)."""
+    """One number per seed, shape (n_seeds,).
+
+    Raises
+    ------
+    ParameterError
+        If one is not finite.
+    """
+    samples = _samples_of(run, measure)
+    finite = np.isfinite(samples)
+    if not finite.all():
+        first = int(np.argmin(finite))
+        raise ParameterError(
+            f"{run.agent} in {run.environment}, seed {run.records[first].seed}: {measure} is {samples[first]}, which "
+            "has no mean with others; learn with a smaller learning_rate, or leave this agent out"
+        )
+    return samples
+
+
+def _samples_of(run: Results, measure: str) -> NDArray[np.float64]:
     records = run.records
     if measure == VALUE_ERROR:
         return np.array([record.value_error[-1] for record in records])

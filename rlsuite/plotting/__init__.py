@@ -19,6 +19,7 @@ from rlsuite.plotting.densities import arm_posteriors as arm_posteriors
 from rlsuite.plotting.diagrams import diagram as diagram
 from rlsuite.plotting.figure import AxesKeywords as AxesKeywords
 from rlsuite.plotting.figure import ColourKeywords as ColourKeywords
+from rlsuite.plotting.figure import CurveKeywords as CurveKeywords
 from rlsuite.plotting.figure import save as save
 from rlsuite.plotting.figure_list import figures as figures
 from rlsuite.plotting.figure_list import plan_figures as plan_figures
@@ -26,6 +27,7 @@ from rlsuite.plotting.figure_list import solution_figures as solution_figures
 from rlsuite.plotting.graphs import policy_graph as policy_graph
 from rlsuite.plotting.intervals import mean_curves as mean_curves
 from rlsuite.plotting.intervals import style_axes as style_axes
+from rlsuite.plotting.parameter_maps import parameter_map as parameter_map
 from rlsuite.plotting.parameter_studies import parameter_study as parameter_study
 from rlsuite.plotting.plane import policy_map as policy_map
 from rlsuite.plotting.plane import value_surface as value_surface

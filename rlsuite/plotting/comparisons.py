@@ -9,7 +9,7 @@ import numpy as np
 
 from rlsuite.errors import ParameterError
 from rlsuite.plotting.figure import CAPTION_INK, CURVE_SIZE, AxesKeywords, dress_curves, finish, open_axes, takes_look
-from rlsuite.plotting.style import OPTIMUM, Palette
+from rlsuite.plotting.style import MOST_NAMES, OPTIMUM, REST, Palette, others
 from rlsuite.training.statistics import interval_method
 
 if TYPE_CHECKING:
@@ -102,7 +102,12 @@ def performance_profile(
     levels = np.linspace(0.0, 1.0, 201)
     profiles = comparison.profile(levels)
     axes = open_axes(look, CURVE_SIZE)
+    scores = {agent: np.concatenate(own).mean() for agent, own in comparison.scores.items()}
+    named = sorted(scores, key=lambda agent: -scores[agent])[:MOST_NAMES]
     for agent, (share, low, high) in profiles.items():
+        if agent not in named:
+            axes.step(levels, share, where="post", color=REST, linewidth=0.8, zorder=1)
+            continue
         axes.fill_between(levels, low, high, step="post", color=looks[agent].colour, alpha=0.20, linewidth=0)
         axes.step(
             levels,
@@ -116,7 +121,7 @@ def performance_profile(
     title = comparison[0].environment if len(comparison.results) == 1 else f"{len(comparison.results)} environments"
     dress_curves(axes, title, "score", "share of the runs with at least this score")
     axes.set_ylim(-0.02, 1.02)
-    return finish(axes, look, [SCORES, BOOTSTRAP])
+    return finish(axes, look, [SCORES, BOOTSTRAP, *others(len(named), len(profiles))])
 
 
 def _check(comparison: object, figure: str) -> None:

@@ -20,7 +20,7 @@ from rlsuite import errors
 from rlsuite.errors import ParameterError
 from rlsuite.plotting.figure import (
     CURVE_SIZE,
-    AxesKeywords,
+    CurveKeywords,
     count_along,
     dress_curves,
     finish,
@@ -31,7 +31,7 @@ from rlsuite.plotting.figure import (
 from rlsuite.plotting.figure_list import figure_of_results, only_of
 from rlsuite.plotting.intervals import Curve, draw_curves
 from rlsuite.plotting.labels import is_agent
-from rlsuite.plotting.style import OPTIMUM, Look, Palette
+from rlsuite.plotting.style import MOST_NAMES, OPTIMUM, Look, Palette
 from rlsuite.training.results import Bounds, Record, Results, mean_bounds
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ SMOOTHING: Final = 50
 @figure_of_results
 @takes_look
 def cumulative_reward(
-    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
+    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[CurveKeywords]
 ) -> "Axes":
     """Sum of all rewards so far.
 
@@ -150,7 +150,7 @@ def cumulative_reward(
     palette
         Looks of all agents of the run; None: a palette of these agents alone.
     **look
-        Axes, title and limits: the keywords of `AxesKeywords`.
+        Axes, title, limits and band: the keywords of `CurveKeywords`.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def cumulative_reward(
 @figure_of_results
 @takes_look
 def regret(
-    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
+    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[CurveKeywords]
 ) -> "Axes":
     """Sum of all optimality gaps ``V*(s) - Q*(s, a)`` so far, the loss against the optimal policy.
 
@@ -201,13 +201,13 @@ def regret(
     _require(runs, lambda record: record.regret.size > 0, "no regret: the optimum of {environment} is not known{why}")
     curves = [replace(_over_time(run, "regret"), bounds=Bounds(low=0.0)) for run in runs]
     note = "Regret: sum of V*(s) - Q*(s, a) over the steps so far."
-    return _draw(runs, curves, "regret", UNITS[runs[0].unit], [note], None, look, palette)
+    return _draw(runs, curves, "regret", UNITS[runs[0].unit], [note], None, look, palette, sign=-1.0)
 
 
 @figure_of_results
 @takes_look
 def evaluation(
-    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
+    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[CurveKeywords]
 ) -> "Axes":
     """Value of the greedy policy at the start, at each evaluation; the exact optimum as a dashed line.
 
@@ -244,7 +244,7 @@ def evaluation(
 @figure_of_results
 @takes_look
 def evaluation_return(
-    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
+    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[CurveKeywords]
 ) -> "Axes":
     """Undiscounted return of the greedy policy, at each evaluation: the number that is usually published.
 
@@ -291,7 +291,7 @@ def _policy_of(runs: Sequence[Results]) -> str:
 @only_of(lambda run: any(record.value_error.size for record in run.records))
 @takes_look
 def value_error(
-    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
+    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[CurveKeywords]
 ) -> "Axes":
     """Root mean squared error of learned state values, at each evaluation, against the exact values of the policy.
 
@@ -324,7 +324,8 @@ def value_error(
     )
     curves = [_evaluated(run, "value_error", Bounds(low=0.0)) for run in runs]
     note = "Error: root mean square over the states, against the exact values of the policy."
-    return _draw(runs, curves, "RMS error of the state values", UNITS[runs[0].unit], [note], None, look, palette)
+    quantity, unit = "RMS error of the state values", UNITS[runs[0].unit]
+    return _draw(runs, curves, quantity, unit, [note], None, look, palette, sign=-1.0)
 
 
 @figure_of_results
@@ -335,7 +336,7 @@ def episode_return(
     against: Literal["episodes", "steps"] = "episodes",
     smooth: int | None = None,
     palette: Palette | None = None,
-    **look: Unpack[AxesKeywords],
+    **look: Unpack[CurveKeywords],
 ) -> "Axes":
     """Sum of rewards of each episode.
 
@@ -441,9 +442,11 @@ def _draw(
     unit: str,
     notes: Sequence[str],
     optima: Mapping[str, NDArray[np.float64]] | None,
-    look: AxesKeywords,
+    look: CurveKeywords,
     palette: Palette | None,
+    sign: float = 1.0,
 ) -> "Axes":
+    """Draw curves; the best have names, those that end highest, or lowest with a negative `sign`."""
     looks = palette or Palette(run.agent for run in runs)
     axes = open_axes(look, CURVE_SIZE)
     alone = [curve.label for curve in curves if curve.n_seeds == 1]
@@ -451,7 +454,10 @@ def _draw(
         message = f"one seed for {', '.join(alone)}: no interval can be drawn (train with seeds=10)"
         warnings.warn(message, errors.RlsuiteWarning, stacklevel=errors.level_of_the_caller())
     lines, dashed = _lines_of(optima or {}, looks)
-    said = [*draw_curves(axes, curves, looks, look, references=lines), *notes, *dashed]
+    ordered = sorted(curves, key=lambda curve: -sign * curve.samples[:, -1].mean())
+    best = {curve.label for curve in ordered[: MOST_NAMES - len(lines)]}
+    named, rest = ([curve for curve in curves if (curve.label in best) is told] for told in (True, False))
+    said = [*draw_curves(axes, named, looks, look, references=lines, rest=rest), *notes, *dashed]
     dress_curves(axes, re.sub(MODULE, "", runs[0].environment), unit, quantity)
     count_along(axes)  # steps and episodes are whole numbers
     write_in_full(axes.yaxis)

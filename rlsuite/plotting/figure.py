@@ -86,8 +86,21 @@ class ColourKeywords(AxesKeywords, total=False):
     cmap: "str | Colormap | None"
 
 
-takes_look: Final = shows_keywords(dict.fromkeys(ColourKeywords.__annotations__))
-"""Decorator of a function of ``**look: Unpack[AxesKeywords]`` or of `ColourKeywords`."""
+class CurveKeywords(AxesKeywords, total=False):
+    """The `AxesKeywords`, and how sure the bands of curves are.
+
+    Attributes
+    ----------
+    band : {"pointwise", "simultaneous"}, optional
+        ``"pointwise"``, the default: at each time, the 95 % interval of the mean. ``"simultaneous"``: the whole curve
+        of the true mean lies in the band with this confidence, see `rlsuite.training.statistics.simultaneous_band`.
+    """
+
+    band: Literal["pointwise", "simultaneous"] | None
+
+
+takes_look: Final = shows_keywords(dict.fromkeys({**ColourKeywords.__annotations__, **CurveKeywords.__annotations__}))
+"""Decorator of a function of ``**look: Unpack[AxesKeywords]``, of `ColourKeywords` or of `CurveKeywords`."""
 
 
 CURVE_SIZE: Final = (6.4, 3.2)

@@ -11,26 +11,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.core.array_like import ArrayLike
+from rlsuite.core.checks import one_of
 from rlsuite.errors import ParameterError
 from rlsuite.plotting.figure import (
     CURVE_SIZE,
     INK,
     LABEL_SIZE,
     AxesKeywords,
+    CurveKeywords,
     dress_curves,
     finish,
     open_axes,
     takes_look,
     write_in_full,
 )
-from rlsuite.plotting.style import OPTIMUM, Look, Palette
+from rlsuite.plotting.style import OPTIMUM, REST, Look, Palette, others
 from rlsuite.training.results import UNKNOWN, Bounds
-from rlsuite.training.statistics import interval_method, mean_interval
+from rlsuite.training.statistics import interval_method, mean_interval, simultaneous_band
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 CONFIDENCE: Final = 0.95
+
+BANDS: Final = ("pointwise", "simultaneous")
 
 FEW_SEEDS: Final = 10
 """With fewer seeds than this every seed gets a thin line of its own."""
@@ -66,7 +70,7 @@ class Curve:
         return len(self.samples)
 
 
-def draw_band(ax: "Axes", curve: Curve, look: Look, marker: str = "") -> None:
+def draw_band(ax: "Axes", curve: Curve, look: Look, marker: str = "", *, simultaneous: bool = False) -> None:
     """Draw the mean over seeds as a line, its 95 % interval as a band, and single seeds as thin lines if few.
 
     One seed alone has no interval and gets no band.
@@ -81,10 +85,13 @@ def draw_band(ax: "Axes", curve: Curve, look: Look, marker: str = "") -> None:
         Colour and line style of the agent.
     marker
         matplotlib's name of the marker at every measured point; empty for none.
+    simultaneous
+        Whether the band covers the whole curve of the true mean with its confidence, not each point.
     """
     mean = curve.samples.mean(axis=0)
     if curve.n_seeds > 1:
-        _, low, high = mean_interval(curve.samples, CONFIDENCE, bounds=curve.bounds)
+        band = simultaneous_band if simultaneous else mean_interval
+        _, low, high = band(curve.samples, CONFIDENCE, bounds=curve.bounds)
         if len(curve.x) > 1:
             ax.fill_between(curve.x, low, high, color=look.colour, alpha=0.20, linewidth=0)
         else:
@@ -108,9 +115,10 @@ def draw_curves(
     ax: "Axes",
     curves: Sequence[Curve],
     looks: Palette,
-    look: AxesKeywords,
+    look: CurveKeywords,
     of: str = "seeds",
     references: Mapping[str, tuple[float, Look]] | None = None,
+    rest: Sequence[Curve] = (),
 ) -> list[str]:
     """Draw curves with their bands, from 0 on, without a few far points; return what the caption says of them.
 
@@ -128,9 +136,15 @@ def draw_curves(
         What the samples are, in the plural.
     references
         Heights and looks of level lines, by label.
+    rest
+        Curves whose means are grey lines without a name.
     """
+    simultaneous = one_of("band", look.get("band") or BANDS[0], BANDS) == BANDS[1]
+    for curve in rest:
+        ax.plot(curve.x, curve.samples.mean(axis=0), color=REST, linewidth=0.8, zorder=1)
     for curve in curves:
-        draw_band(ax, curve, looks[curve.label], marker="o" if len(curve.x) <= FEW_POINTS else "")
+        marker = "o" if len(curve.x) <= FEW_POINTS else ""
+        draw_band(ax, curve, looks[curve.label], marker, simultaneous=simultaneous)
     for label, (height, (colour, line)) in (references or {}).items():
         ax.axhline(height, label=label, color=colour, linestyle=line, linewidth=1.4, zorder=1.5)
     right = max(float(curve.x.max()) for curve in curves)
@@ -140,7 +154,7 @@ def draw_curves(
     ax.set(**{name: value for name, value in asked.items() if value is not None})
     every = np.concatenate([curve.samples.ravel() for curve in curves])
     low, high = float(every.min()), float(every.max())
-    said = sentences(curves, of)
+    said = [*sentences(curves, of, simultaneous), *others(len(curves), len(curves) + len(rest))]
     if high - low > NOTHING * max(abs(low), abs(high)):
         lines = {curve.label: (curve.x, curve.samples.mean(axis=0)) for curve in curves}
         if look.get("ylim") is None and ax.get_yscale() == "linear":
@@ -263,7 +277,7 @@ def mean_curves(
     references: Mapping[str, float] | None = None,
     notes: Sequence[str] = (),
     palette: Palette | None = None,
-    **look: Unpack[AxesKeywords],
+    **look: Unpack[CurveKeywords],
 ) -> "Axes":
     """Mean and 95 % band of numbers of your own, over runs, in the style of the other figures.
 
@@ -283,7 +297,7 @@ def mean_curves(
     palette
         Looks of all labels; None: a palette of these alone.
     **look
-        Axes, title, labels, limits and scales: the keywords of `AxesKeywords`.
+        Axes, title, labels, limits, scales and band: the keywords of `CurveKeywords`.
 
     Returns
     -------
@@ -361,7 +375,7 @@ def _curve(label: str, given: ArrayLike | tuple[ArrayLike, ArrayLike], x: ArrayL
     return Curve(label, along, table)
 
 
-def sentences(curves: Sequence[Curve], of: str = "seeds") -> list[str]:
+def sentences(curves: Sequence[Curve], of: str = "seeds", simultaneous: bool = False) -> list[str]:
     """Sentences for the caption about the lines and bands of these curves."""
     counts = {curve.label: curve.n_seeds for curve in curves}
     several = sorted(set(counts.values()))
@@ -372,7 +386,10 @@ def sentences(curves: Sequence[Curve], of: str = "seeds") -> list[str]:
     else:
         said = [f"Lines: mean over {of} (" + ", ".join(f"{label}: n = {n:,}" for label, n in counts.items()) + ")."]
     methods = " or ".join(dict.fromkeys(interval_method(n) for n in several if n > 1))
-    said.append(f"Bands: {CONFIDENCE:.0%} confidence interval of the mean ({methods}, over {of}).")
+    if simultaneous:
+        said.append(f"Bands: the whole curve of the true mean with {CONFIDENCE:.0%} confidence (over {of}).")
+    else:
+        said.append(f"Bands: {CONFIDENCE:.0%} confidence interval of the mean ({methods}, over {of}).")
     if any(1 < n < FEW_SEEDS for n in several):
         said.append(f"Thin lines: single {of}.")
     return said

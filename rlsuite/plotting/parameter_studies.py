@@ -11,7 +11,7 @@ import numpy as np
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.plotting.figure import CURVE_SIZE, AxesKeywords, dress_curves, finish, open_axes, takes_look
 from rlsuite.plotting.figure_list import figure_of_results, only_of
-from rlsuite.plotting.style import OPTIMUM, Palette
+from rlsuite.plotting.style import MOST_NAMES, OPTIMUM, REST, Palette, others
 from rlsuite.training.results import Results
 from rlsuite.training.statistics import interval_method
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from rlsuite.experiments.rows import Row
-    from rlsuite.experiments.sweeping import Sweep
+    from rlsuite.experiments.sweeping import MeasureName, Sweep
 
 MOST_TICKS: Final = 9
 """Up to so many values are written at the axis; of more, matplotlib chooses."""
@@ -38,16 +38,19 @@ def parameter_study(
 ) -> "Axes":
     """Performance against the value of a parameter, a line for each agent and each setting of the other parameters.
 
+    S&B2 Fig. 2.6 is such a figure, in which every agent has a parameter of its own.
+
     Parameters
     ----------
     results : Sweep, sequence of Sweep, or sequence of Results
         What `rlsuite.sweep` returned, of one environment; or the results of an experiment with ``sweep`` in its file.
     parameter : str, optional
-        What the x axis shows; by default the parameter with the most values.
+        What the x axis shows; by default the parameter with the most values, or that of each agent where every agent
+        has one of its own.
     measure : {"auto", "value", "return", "episode", "reward"}
         What the y axis shows, as for `rlsuite.sweep`; that of a sweep by default.
     palette
-        Looks of all lines; None: a palette of these lines alone.
+        Not used: a line is an agent with a setting, and has a look of its own.
     **look
         Axes, title and limits: the keywords of `AxesKeywords`.
 
@@ -60,33 +63,36 @@ def parameter_study(
     ParameterError
         If there is no sweep among the results, no such parameter, or a value of it is not a number.
     """
-    from rlsuite.experiments.rows import rows_of
-    from rlsuite.experiments.sweeping import MEASURES, Sweep
+    from rlsuite.experiments.rows import rows_of, sign_of
+    from rlsuite.experiments.sweeping import MEASURES
 
-    given = [results] if isinstance(results, Sweep | Results) else list(results)
-    runs = [run for one in given for run in (one.results if isinstance(one, Sweep) else [one])]
-    swept = [run for run in runs if run.setting]
-    if not swept:
-        raise ParameterError("parameter_study draws a sweep: of rl.sweep(...), or of sweep = { ... } in a TOML file")
-    if measure == "auto" and isinstance(given[0], Sweep):
-        measure = given[0].measure
+    swept, measure = swept_runs(results, measure, "parameter_study")
     values: dict[str, set[object]] = {}
     for run in swept:
         for name, value in run.setting.items():
             values.setdefault(name, set()).add(value)
+    own = parameter is None and len(values) > 1 and all(len(run.setting) == 1 for run in swept)
     along = parameter or max(values, key=lambda name: len(values[name]))
     if along not in values:
         raise ParameterError(unknown("parameter of this sweep", along, values))
     rows = rows_of({run.environment: swept for run in swept}, MEASURES.get(measure))
     lines: dict[str, list[tuple[float, Row]]] = {}
     for run, row in zip(swept, rows, strict=True):
-        if along in run.setting:
-            lines.setdefault(_line_of(run, along), []).append((_number(along, run.setting[along]), row))
-    looks = palette if palette and given is results else Palette(lines)
+        name = next(iter(run.setting)) if own else along
+        if name in run.setting:
+            label = f"{_agent_of(run)}: {name}" if own else _line_of(run, along)
+            lines.setdefault(label, []).append((_number(name, run.setting[name]), row))
+    sign = sign_of(rows[0].measure)
+    ordered = sorted(lines, key=lambda label: -max(sign * row.mean for _, row in lines[label]))
+    named = ordered[:MOST_NAMES] if len(ordered) < MOST_NAMES else ordered[: MOST_NAMES - 1]  # and the optimum
+    looks = Palette(named)
     axes = open_axes(look, CURVE_SIZE)
     for label, points in lines.items():
         points.sort(key=lambda point: point[0])
         x = [value for value, _ in points]
+        if label not in named:
+            axes.plot(x, [row.mean for _, row in points], color=REST, linewidth=0.8, zorder=1)
+            continue
         colour, style = looks[label]
         if all(row.low is not None for _, row in points):
             low, high = ([cast("float", getattr(row, end)) for _, row in points] for end in ("low", "high"))
@@ -103,20 +109,46 @@ def parameter_study(
     if len(ticks) <= MOST_TICKS and look.get("xscale") is None:
         axes.set_xticks(ticks, [f"{value:.3g}" for value in ticks])
         axes.set_xticks([], minor=True)
-    dress_curves(axes, swept[0].environment, along, rows[0].measure)
+    dress_curves(axes, swept[0].environment, "value of the parameter" if own else along, rows[0].measure)
     seeds = sorted({row.seeds for row in rows})
     interval = f", 95 % interval: {interval_method(seeds[0])}" if seeds[0] > 1 else ""
-    return finish(axes, look, [f"Mean over {' or '.join(map(str, seeds))} seeds{interval}."])
+    return finish(
+        axes, look, [f"Mean over {' or '.join(map(str, seeds))} seeds{interval}.", *others(len(named), len(lines))]
+    )
+
+
+def swept_runs(
+    results: "Sweep | Sequence[Results] | Sequence[Sweep]", measure: "MeasureName", figure: str
+) -> "tuple[list[Results], MeasureName]":
+    """The results of all settings, and what they are to be compared by.
+
+    Raises
+    ------
+    ParameterError
+        If there are none.
+    """
+    from rlsuite.experiments.sweeping import Sweep
+
+    given = [results] if isinstance(results, Sweep | Results) else list(results)
+    runs = [run for one in given for run in (one.results if isinstance(one, Sweep) else [one])]
+    swept = [run for run in runs if run.setting]
+    if not swept:
+        raise ParameterError(f"{figure} draws a sweep: of rl.sweep(...), or of sweep = {{ ... }} in a TOML file")
+    return swept, given[0].measure if measure == "auto" and isinstance(given[0], Sweep) else measure
 
 
 def _line_of(run: Results, along: str) -> str:
     """The agent, and its values of the other parameters."""
-    others = ", ".join(f"{name} {_short(value)}" for name, value in run.setting.items() if name != along)
-    name = run.agent.partition("(")[0].strip()
-    return f"{name}, {others}" if others else name
+    others = ", ".join(f"{name} {short(value)}" for name, value in run.setting.items() if name != along)
+    return f"{_agent_of(run)}, {others}" if others else _agent_of(run)
 
 
-def _short(value: object) -> str:
+def _agent_of(run: Results) -> str:
+    return run.agent.partition(" (")[0].partition("(")[0]
+
+
+def short(value: object) -> str:
+    """A value as a few letters."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

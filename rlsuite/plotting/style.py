@@ -42,6 +42,21 @@ class Look(NamedTuple):
 OPTIMUM: Final = Look("#000000", (0.0, (4.0, 2.5)))
 """The look of exact optima."""
 
+MOST_NAMES: Final = 12
+"""A legend has at most so many names, those of the best and of the optimum; the other lines are grey."""
+
+REST: Final = "#c4c8cd"
+"""The colour of lines without a name."""
+
+
+def others(named: int, lines: int) -> list[str]:
+    """The sentence for the caption about lines without a name.
+
+    >>> others(11, 40), others(3, 3)
+    (['The 11 best have names, 29 others are grey.'], [])
+    """
+    return [f"The {named} best have names, {lines - named} others are grey."] if named < lines else []
+
 
 class Palette:
     """The look of every agent of a run, the same in all of its figures.

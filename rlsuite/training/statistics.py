@@ -7,7 +7,7 @@ them would be far too narrow.
 from typing import Final, Literal, NamedTuple, cast
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import one_of, whole_number
@@ -174,6 +174,98 @@ def _bootstrapped(deviations: FloatArray, reach: float) -> tuple[FloatArray, Flo
         end = before + (position - first) * (after - before)
         ends.append(np.where(varies, end, 0.0).reshape(deviations.shape[1:]))
     return ends[0], ends[1]
+
+
+NARROWEST: Final = 0.75
+"""A simultaneous band is nowhere narrower than this share of its greatest width."""
+
+
+@says_what_to_write
+def simultaneous_band(
+    samples: ArrayLike, confidence: float = 0.95, *, bounds: tuple[ArrayLike, ArrayLike] = UNBOUNDED
+) -> Interval:
+    r"""Mean over seeds with a band in which the true mean lies at *all* times together.
+
+    The band is :math:`m_t \pm c\, w_t` with :math:`w_t = \max(s_t, 0.75 \max_u s_u) / \sqrt{n}`: the standard deviation
+    of few seeds is too small just where a rare event has not happened yet. The number c is the smallest for which a
+    bound on the probability of leaving the band is small enough: Bonferroni's, the sum over all times, or that of the
+    tube around the curve of correlations (Naiman 1986; for Student's t, Worsley 1994), which counts how much the curve
+    turns instead of how many points it has. Of 2,000 experiments with curves of learners, nominal 95 % bands covered
+
+    ==========================================  =======  =======  =======
+    number of seeds                                   5       10       30
+    ==========================================  =======  =======  =======
+    rewards so far, the least of four learners   99.8 %   98.8 %   97.8 %
+    regret, the least of four learners           99.3 %   98.4 %   97.7 %
+    greedy value of Sarsa, cliff                100.0 %   99.7 %   98.5 %
+    greedy value of Q-learning, cliff            99.7 %   98.1 %   97.8 %
+    greedy value of Q-learning, lake            100.0 %  100.0 %   98.6 %
+    greedy value of Q-learning, grid goal        95.9 %   96.4 %   95.2 %
+    ==========================================  =======  =======  =======
+
+    of the true curves (``python benchmarks/bands.py``).
+
+    Parameters
+    ----------
+    samples
+        (n_seeds, T) float: one row per seed, n_seeds at least 2.
+    confidence, bounds
+        As for `mean_interval`.
+
+    Returns
+    -------
+    Interval
+        Three arrays of shape (T,), float64.
+
+    Raises
+    ------
+    ParameterError
+        As for `mean_interval`.
+
+    Examples
+    --------
+    >>> walks = np.random.default_rng(0).normal(size=(20, 50)).cumsum(axis=1)
+    >>> band, pointwise = simultaneous_band(walks), mean_interval(walks)
+    >>> bool(np.all(band.high - band.low > pointwise.high - pointwise.low))
+    True
+    """
+    mean, low, high = mean_interval(samples, confidence, method="student")
+    varies = high > low
+    if mean.ndim == 0 or not varies.any():
+        return mean_interval(samples, confidence, bounds=bounds, method="student")
+    deviations = (np.asarray(samples, dtype=np.float64) - mean)[:, varies]
+    error = deviations.std(axis=0, ddof=1) / np.sqrt(len(deviations))
+    least, most = (np.asarray(bound, dtype=np.float64) for bound in bounds)
+    share = np.maximum(1.0, NARROWEST * error.max() / error)  # of the width in the deviation there
+    width = np.full(mean.shape, NARROWEST * error.max())
+    width[varies] = share * error
+    width *= _reach(deviations, share, 1.0 - confidence)
+    # The mean itself may be beyond a bound, by rounding.
+    return Interval(
+        mean, np.maximum(mean - width, np.minimum(least, mean)), np.minimum(mean + width, np.maximum(most, mean))
+    )
+
+
+def _reach(deviations: FloatArray, share: FloatArray, level: float) -> float:
+    """The c at which a band of half widths c * `share` deviations is left with a probability of at most `level`."""
+    freedom = len(deviations) - 1
+    unit = deviations / np.sqrt(np.sum(deviations**2, axis=0))
+    angles = np.arccos(np.clip(np.sum(unit[:, 1:] * unit[:, :-1], axis=0), -1.0, 1.0))
+    between = np.minimum(share[1:], share[:-1])
+
+    def bound(c: float) -> float:
+        tube = np.sum(angles / np.pi * (1.0 + (c * between) ** 2 / freedom) ** (0.5 * (1 - freedom)))
+        return min(
+            2.0 * stdtr(freedom, -c * share.min()) + float(tube), float(np.sum(2.0 * stdtr(freedom, -c * share)))
+        )
+
+    low, high = 0.0, 1.0
+    while bound(high) > level:
+        low, high = high, 2.0 * high
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if bound(middle) > level else (low, middle)
+    return high
 
 
 class SuccessRate(NamedTuple):

@@ -58,6 +58,16 @@ def test_flags_change_what_the_file_says(rlsuite_json, small, tmp_path):
     assert [record.loop for record in records] == ["stepwise", "stepwise"]
 
 
+def test_ten_million_cells_are_refused_before_they_are_made(rlsuite, small, tmp_path):
+    for more in ((), ("--dry-run",)):
+        done = rlsuite("run", "small.toml", "--seeds", 10_000_000, *more)
+        assert done.code == 2
+        assert "10,000,000 environments, agents and seeds are " in done.err
+        assert "(--most-cells " in done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
+    assert rlsuite("run", "small.toml", "--dry-run", "--most-cells", 1).code == 2
+
+
 def test_a_dry_run_checks_everything_and_writes_nothing(rlsuite, small, tmp_path):
     done = rlsuite("run", "small.toml", "--dry-run")
     assert done.out.splitlines() == [

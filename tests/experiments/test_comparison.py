@@ -150,9 +150,16 @@ def test_no_results_make_an_empty_comparison():
 
 
 def test_one_agent_or_one_seed_is_not_compared():
-    assert rl.compare({"lake": [results("a", GOOD)]}).sentences() == ["one agent: give another one to compare"]
+    assert rl.compare({"lake": [results("a", GOOD)]}).sentences() == [
+        "a is alone: give another agent to compare it with"
+    ]
     lonely = rl.compare({"lake": [results("a", [0.5]), results("b", [0.6])]})
-    assert lonely.sentences() == ["two seeds in common are needed"]
+    assert lonely.sentences()[0].startswith("agents are told apart by at least two seeds in common")
+    with pytest.raises(ParameterError, match="two results in lake are labelled 'a': give each agent a label"):
+        rl.compare({"lake": [results("a", GOOD), results("a", GOOD)]})
+    lost = rl.compare({"lake": [results("a", GOOD), results("b", [*GOOD[:-1], float("nan")])]})
+    with pytest.raises(ParameterError, match=r"b in .*, seed \d+: .* is nan, which has no mean with others; learn"):
+        repr(lost)
     assert lonely.pairs == []
 
 

@@ -53,3 +53,13 @@ def test_parameters_of_parts():
     for path in ("learning_rat", "exploration.eps", "gamma.x"):
         with pytest.raises(ParameterError, match=f"sweep: {path}: unknown parameter"):
             with_setting(rl.Sarsa(), {path: 0.1})
+
+
+def test_too_many_settings_are_refused_before_they_are_made():
+    grid = {"learning_rate": {"linear": [0.0, 1.0], "n": 1_000}, "lambda_": {"linear": [0.0, 1.0], "n": 10_000}}
+    with pytest.raises(
+        ParameterError, match="1000 x 10000 values make 10,000,000 settings, more than 100,000: leave out"
+    ):
+        settings(grid)
+    with pytest.raises(ParameterError, match="10,000,000,000 values of lambda_ are more than 100,000"):
+        settings({"lambda_": {"linear": [0.0, 1.0], "n": 10_000_000_000}})

@@ -9,7 +9,7 @@ import rlsuite as rl
 from rlsuite import plotting
 from rlsuite.errors import NotLearned, ParameterError, RlsuiteWarning
 from rlsuite.plotting.figure_list import figures_of
-from rlsuite.training.statistics import mean_interval
+from rlsuite.training.statistics import mean_interval, simultaneous_band
 
 
 def line_of(ax, label):
@@ -129,6 +129,16 @@ def test_few_seeds_are_drawn_one_by_one(results_of, caption_of):
     ax = plotting.cumulative_reward(many)
     assert len(ax.get_lines()) == 1
     assert "Thin" not in caption_of(ax)
+
+
+def test_a_simultaneous_band_is_asked_for(results_of, caption_of):
+    results = results_of()
+    ax = plotting.regret(results, band="simultaneous")
+    _, low, high = simultaneous_band(results.stacked("regret"), bounds=(0.0, np.inf))
+    np.testing.assert_allclose(band_of(ax)[1:], (low, high))
+    assert "Bands: the whole curve of the true mean with 95% confidence (over seeds)." in caption_of(ax)
+    with pytest.raises(ParameterError, match="unknown band 'both'"):
+        plotting.regret(results, band="both")
 
 
 def test_one_seed_is_drawn_without_a_band_and_with_a_warning(results_of, caption_of):
@@ -293,7 +303,7 @@ def test_what_is_not_results_is_named(results_of):
 
 def test_axes_begin_at_0(results_of):
     for name, draw in plotting.figures().items():
-        if name != "parameter_study":  # whose axis is a parameter
+        if not name.startswith("parameter_"):  # whose axis is a parameter
             assert draw(results_of()).get_xlim()[0] == 0
     with pytest.raises(ParameterError, match="sweep"):
         plotting.parameter_study(results_of())

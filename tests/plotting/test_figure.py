@@ -48,7 +48,7 @@ def test_other_formats_and_impossible_places_are_refused(results_of, tmp_path):
 
 def test_figures_are_found_from_the_code():
     found = plotting.figures()
-    values = ["evaluation", "evaluation_return", "parameter_study", "regret", "value_error"]
+    values = ["evaluation", "evaluation_return", "parameter_map", "parameter_study", "regret", "value_error"]
     assert list(found) == ["cumulative_reward", "episode_return", *values]
     for name, function in found.items():
         assert getattr(plotting, name) is function

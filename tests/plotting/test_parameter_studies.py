@@ -45,11 +45,20 @@ def test_several_sweeps_share_the_axes(runs):
     assert labels == ["Q, exploration.epsilon 0.1", "Sarsa, exploration.epsilon 0.3", "optimum"]
 
 
+def test_each_agent_may_have_a_parameter_of_its_own(runs):
+    one = [replace(run, agent="Q (a)", setting={"c": run.setting["learning_rate"]}) for run in runs[::2]]
+    other = [replace(run, agent="Sarsa (b)", setting={"lambda_": number / 2}) for number, run in enumerate(runs[1::2])]
+    ax = plotting.parameter_study([*one, *other])
+    assert [line.get_label() for line in ax.lines] == ["Q: c", "Sarsa: lambda_", "optimum"]
+    assert ax.get_xlabel() == "value of the parameter"
+    assert ax.lines[1].get_xdata().tolist() == [0.0, 0.5, 1.0]
+
+
 def test_it_is_drawn_unasked_only_of_a_sweep(runs, results_of):
     others = figures_of([results_of(value_error=np.zeros(0))])
     assert "parameter_study" not in others
     assert "value_error" not in others
-    assert {"parameter_study", *others} == set(figures_of(runs))
+    assert {"parameter_map", "parameter_study", *others} == set(figures_of(runs))
 
 
 def test_mistakes(runs, results_of):

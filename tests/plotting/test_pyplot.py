@@ -35,6 +35,7 @@ NO_FIGURES = {
     "Palette",
     "AxesKeywords",
     "ColourKeywords",
+    "CurveKeywords",
 }
 
 
@@ -48,6 +49,8 @@ def drawings(results_of, tiger, doors, casino):
     drawn = {name: (draw, results_of()) for name, draw in plotting.figures().items()}
     scored = results_of(value_bounds=UNIT, value_error=np.zeros(0))
     drawn["parameter_study"] = (plotting.parameter_study, [replace(scored, setting={"learning_rate": 0.1})])
+    pair = {"learning_rate": 0.1, "exploration.epsilon": 0.1}
+    drawn["parameter_map"] = (plotting.parameter_map, [replace(scored, setting=pair)])
     drawn |= {
         "mean_curves": (plotting.mean_curves, {"a": [[1.0, 2.0], [2.0, 4.0]]}),
         "final_values": (plotting.final_values, rl.compare({"lake": [results_of()]})),
@@ -108,6 +111,7 @@ def test_signatures_show_the_keywords():
         "ylim",
         "xscale",
         "yscale",
+        "band",
     ]
     assert taken["ax"].annotation == "Axes | None"
     assert {"vmin", "vmax", "cmap"} <= inspect.signature(plotting.value_map).parameters.keys()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr, stdtrit
 
 from rlsuite.errors import ParameterError
-from rlsuite.training.statistics import mean_interval, success_interval
+from rlsuite.training.statistics import mean_interval, simultaneous_band, success_interval
 
 # Two methods in ten folds (lecture notes, section 12.7.3).
 A = np.array([0.81, 0.82, 0.84, 0.78, 0.85, 0.86, 0.82, 0.83, 0.82, 0.81])
@@ -109,6 +109,27 @@ def test_intervals_cover_as_the_docstring_says():
             _, low, high = mean_interval(draw(size=(n, 10_000)), method="bca" if name == "BCa" else "student")
             # two simulations of 10,000 experiments each: six standard deviations of their difference
             assert np.mean((low <= mean) & (mean <= high)) == pytest.approx(float(share) / 100, abs=0.03)
+
+
+def test_a_simultaneous_band_covers_the_whole_curve():
+    rng = np.random.default_rng(3)
+    independent, line = rng.normal(size=(10, 40)), rng.normal(size=(10, 1)) * np.ones(40)
+    _, low, high = simultaneous_band(line)  # all times are one, so the interval is Student's
+    np.testing.assert_allclose([low, high], mean_interval(line, method="student")[1:])
+    _, low, high = simultaneous_band(independent)  # nowhere wider than Bonferroni's of the widest
+    width = stdtrit(9, 1 - 0.025 / 40) * independent.std(axis=0, ddof=1) / np.sqrt(10)
+    assert np.ptp(high - low) > 0.0
+    assert np.all(high - low <= 2.0 * width.max() + 1e-12)
+    assert np.all(high - low >= 0.75 * np.max(high - low) - 1e-12)
+    rare = np.where(np.arange(40) == 7, independent, 1.0)  # at other times no seed differs, yet
+    mean, low, high = simultaneous_band(rare, bounds=(-1.0, 1.0))
+    assert np.all(low[:7] < 1.0)
+    assert np.all(high[:7] == mean[:7])
+    covered = 0
+    for _ in range(300):
+        _, low, high = simultaneous_band(rng.normal(size=(5, 20)).cumsum(axis=1))
+        covered += bool(np.all((low <= 0.0) & (high >= 0.0)))
+    assert covered >= 0.94 * 300
 
 
 def test_equal_samples_have_no_width():

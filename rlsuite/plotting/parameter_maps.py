@@ -1,0 +1,158 @@
+"""How good an agent is with which values of two of its parameters, as a map."""
+
+# pyright: reportUnknownMemberType=false
+# (matplotlib leaves the keywords of its drawing functions untyped.)
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final, Literal, Unpack, cast
+
+import numpy as np
+
+from rlsuite.errors import ParameterError, unknown
+from rlsuite.experiments.rows import sign_of
+from rlsuite.models.aliases import FloatArray
+from rlsuite.plotting.colour_scale import colour_scale, draw_bar, is_constant
+from rlsuite.plotting.figure import INK, ColourKeywords, dress_curves, finish, open_axes, takes_look
+from rlsuite.plotting.figure_list import figure_of_results, only_of
+from rlsuite.plotting.parameter_studies import short, swept_runs
+from rlsuite.plotting.style import Palette
+from rlsuite.training.results import Results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+
+    from rlsuite.experiments.sweeping import Sweep
+
+MOST_NUMBERS: Final = 120
+"""Up to so many cells have their numbers written in them."""
+
+MOST_TICKS: Final = 12
+
+DARK: Final = 1.5
+"""On colours whose red, green and blue are less than this together, numbers are white."""
+
+
+@figure_of_results
+@only_of(lambda run: len(run.setting) > 1)
+@takes_look
+def parameter_map(
+    results: "Sweep | Sequence[Results]",
+    *,
+    parameters: tuple[str, str] | None = None,
+    at: Mapping[str, object] | None = None,
+    measure: Literal["auto", "value", "return", "episode", "reward"] = "auto",
+    palette: Palette | None = None,
+    **look: Unpack[ColourKeywords],
+) -> "Axes":
+    """Performance over the values of two parameters; the best setting has a frame.
+
+    Parameters
+    ----------
+    results : Sweep, or sequence of Results
+        What `rlsuite.sweep` returned; or the results of an experiment with ``sweep`` in its file, of which the agent
+        with the best setting is drawn.
+    parameters : (str, str), optional
+        What the x and the y axis show; by default the two parameters with the most values.
+    at : mapping, optional
+        Values of the other parameters, where there are more than two: a map shows one slice. By default those of the
+        best setting.
+    measure : {"auto", "value", "return", "episode", "reward"}
+        What the colours show, as for `rlsuite.sweep`; that of a sweep by default.
+    palette
+        Not used: colours are those of numbers.
+    **look
+        Axes, title and colours: the keywords of `ColourKeywords`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ParameterError
+        If there is no sweep of two parameters among the results, no such parameter, or no setting at `at`.
+    """
+    from rlsuite.experiments.sweeping import Sweep
+
+    swept, measure = swept_runs(results, measure, "parameter_map")
+    best = Sweep(swept, measure).best
+    sweep = Sweep([run for run in swept if _agent(run) == _agent(best)], measure)
+    values = {one: _ordered([run.setting.get(one) for run in sweep.results]) for one in sweep.parameters}
+    if len(values) < 2:
+        raise ParameterError("parameter_map draws two parameters, and one is swept: parameter_study draws it")
+    x, y = parameters or sorted(values, key=lambda one: -len(values[one]))[:2]
+    for one in (x, y, *(at or ())):
+        if one not in values:
+            raise ParameterError(unknown("parameter of this sweep", one, values))
+    fixed = {one: best.setting.get(one) for one in values if one not in (x, y)} | dict(at or {})
+    shown = [(run, row) for run, row in zip(sweep.results, sweep.rows, strict=True) if _is_in(run, fixed)]
+    slice_ = ", ".join(f"{one} {short(value)}" for one, value in fixed.items())
+    if not shown:
+        raise ParameterError(f"no setting of this sweep has {slice_}")
+    means = np.full((len(values[y]), len(values[x])), np.nan)
+    for run, row in shown:
+        means[values[y].index(run.setting.get(y)), values[x].index(run.setting.get(x))] = row.mean
+    n_rows, n_columns = means.shape
+    wide, high = (min(6.0, max(least, side * n)) for least, side, n in ((2.2, 0.55, n_columns), (1.0, 0.4, n_rows)))
+    every_mean = np.array([row.mean for row in sweep.rows])  # all slices have the same colours
+    axes, scale = open_axes(look, (wide, high)), colour_scale(every_mean, look)
+    axes.pcolormesh(means, cmap=scale.cmap, norm=cast("Any", scale.norm), edgecolors="white", linewidth=0.5)
+    first, _ = max(shown, key=lambda pair: sign_of(pair[1].measure) * pair[1].mean)
+    axes.add_patch(_frame(values[x].index(first.setting.get(x)), values[y].index(first.setting.get(y))))
+    if means.size <= MOST_NUMBERS:
+        _write_numbers(axes, means, scale)
+    dress_curves(axes, f"{_agent(best)} in {best.environment}", x, y)
+    axes.grid(visible=False)
+    for axis, given in ((axes.xaxis, values[x]), (axes.yaxis, values[y])):
+        every = -(-len(given) // MOST_TICKS)
+        axis.set_ticks([place + 0.5 for place in range(0, len(given), every)], [short(one) for one in given[::every]])
+    axes.set_xlim(0.0, len(values[x]))
+    axes.tick_params(length=0.0)
+    if not is_constant(every_mean, look):
+        draw_bar(axes, scale)
+    quantity = shown[0][1].measure
+    seeds = " or ".join(map(str, sorted({row.seeds for _, row in shown})))
+    where = f" at {slice_}" if slice_ else ""
+    said = f"Colour: {quantity}, mean over {seeds} seeds{where}."
+    return finish(axes, look, [said, "Frame: the best setting here."])
+
+
+def slices(sweep: "Sweep") -> list[dict[str, object]]:
+    """What `parameter_map` takes as ``at``, one for each of its maps: values of all parameters but the first two.
+
+    One empty slice where two parameters are swept; none where one is.
+    """
+    if len(sweep.parameters) < 2:
+        return []
+    values = {one: _ordered([run.setting.get(one) for run in sweep.results]) for one in sweep.parameters}
+    _, _, *others = sorted(values, key=lambda one: -len(values[one]))
+    return [dict(zip(others, one, strict=True)) for one in product(*(values[name] for name in others))]
+
+
+def _is_in(run: Results, fixed: Mapping[str, object]) -> bool:
+    return all(run.setting.get(one) == value for one, value in fixed.items())
+
+
+def _write_numbers(axes: "Axes", means: FloatArray, scale: "ScalarMappable") -> None:
+    for (row, column), mean in np.ndenumerate(means):
+        if np.isfinite(mean):
+            ink = "white" if sum(scale.to_rgba(cast("Any", mean))[:3]) < DARK else INK
+            axes.text(column + 0.5, row + 0.5, f"{mean:.3g}", ha="center", va="center", fontsize=7, color=ink)
+
+
+def _frame(left: float, bottom: float) -> Any:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((left, bottom), 1.0, 1.0, fill=False, edgecolor="#d55e00", linewidth=2.0, zorder=3, clip_on=False)
+
+
+def _agent(run: Results) -> str:
+    return run.agent.partition("(")[0].strip()
+
+
+def _ordered(values: Sequence[object]) -> list[Any]:
+    """Each once: numbers by size, anything else as the sweep has it."""
+    once: list[Any] = list(dict.fromkeys(values))
+    return sorted(once) if all(isinstance(value, int | float) for value in once) else once
