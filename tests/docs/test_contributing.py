@@ -28,8 +28,12 @@ def test_commands_mean_something(page: str, root: Path) -> None:
     assert "dev" in project["dependency-groups"]
     for command in tests.splitlines():
         program, *arguments = command.removeprefix("bash ").split()
-        assert program == "pytest" or os.access(root / program, os.X_OK), command
-        assert [name for name in arguments if not (root / name).exists()] == []
+        assert program in {"pytest", "make"} or os.access(root / program, os.X_OK), command
+        if program == "make":
+            folder, target = re.fullmatch(r"make -C (\w+) (\w+)", command).groups()
+            assert f"\n{target}:" in (root / folder / "Makefile").read_text(encoding="utf-8")
+        else:
+            assert [name for name in arguments if not (root / name).exists()] == []
     assert {path.name for path in (root / "scripts").iterdir()} == set(
         re.findall(r"^scripts/(\w+)", tests, re.MULTILINE)
     )
