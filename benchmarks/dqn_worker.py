@@ -33,6 +33,15 @@ def worth(env: str, gamma: float, act: Act) -> float:
     return float(mdp.start @ rl.planning.evaluate_policy(mdp, policy) / best)
 
 
+def raw(env: str) -> gymnasium.Env[Any, Any]:
+    """The environment with observations without bounds, which our network takes as they are, as the other one does."""
+    made = gymnasium.make(env)
+    if not isinstance(made.observation_space, gymnasium.spaces.Box):
+        return made
+    space = gymnasium.spaces.Box(-np.inf, np.inf, made.observation_space.shape, np.float32)
+    return gymnasium.wrappers.TransformObservation(made, lambda seen: seen, space)
+
+
 def ours(problem: Problem, steps: int, parts: dict[str, Any]) -> DQN:
     """An agent with the settings of the problem, and other parts of the algorithm."""
     own = {"double": False, "dueling": False, "error_clip": 1.0, "target_rate": 1.0, **parts}
@@ -54,11 +63,12 @@ def ours(problem: Problem, steps: int, parts: dict[str, Any]) -> DQN:
 
 def run_ours(env: str, problem: Problem, seed: int, steps: int, parts: dict[str, Any]) -> tuple[float, list[float]]:
     """Learn, and stop four times to look."""
+    made = raw(env)
     agent, spent, scores = ours(problem, steps, parts), 0.0, []
-    ours(problem, 100, parts).learn(env, steps=20, seed=0)  # compiles
+    ours(problem, 100, parts).learn(raw(env), steps=20, seed=0)  # compiles
     for time_ in range(TIMES):
         began = time.process_time()
-        agent.learn(env, steps=steps // TIMES, seed=seed if time_ == 0 else None)
+        agent.learn(made, steps=steps // TIMES, seed=seed if time_ == 0 else None)
         spent += time.process_time() - began
         scores.append(worth(env, problem.gamma, agent.act))
     return spent, scores

@@ -138,8 +138,8 @@ def lead_within_the_site(app: Sphinx, page: str, source: list[str]) -> None:
 def keep_signs(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
     """Let bars be absolute values and conditions, and n_features_ be a name, which reST takes for its own signs."""
     for number, line in enumerate(lines):
-        if "`" not in line and not line.lstrip().startswith((">>>", "...")):
-            lines[number] = re.sub(r"\||(?<=\w)_(?!\w)", r"\\\g<0>", line)
+        if not line.lstrip().startswith((">>>", "...")):
+            lines[number] = re.sub(r"`[^`]*`|(\||(?<=\w)_(?!\w))", lambda sign: "\\" * bool(sign[1]) + sign[0], line)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
