@@ -1,4 +1,5 @@
 import json
+import os
 import re
 import runpy
 import subprocess
@@ -17,7 +18,7 @@ from PIL import Image
 
 from rlsuite import plotting
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("[0-9]*.py"))
 SHORT = {1, 4, 64}
 """Numbers of the examples that take about a second, the first ones among them; `pytest -m slow` runs the others."""
 
@@ -210,3 +211,57 @@ def test_examples_of_the_notes_are_shorter_and_assert_their_numbers() -> None:
         assert sum(bool(line.strip()) for line in code.splitlines()) < 40, example.name
         assert "\nassert " in code or "    assert " in code, example.name
         assert f"``python examples/notes/{example.name} [figure.png]``" in code
+
+
+WITHOUT_NUMBA = """
+import runpy, sys
+from importlib.abc import MetaPathFinder
+import matplotlib
+
+class Hidden(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("numba", "llvmlite"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+if sys.argv.pop(1) == "without":
+    sys.meta_path.insert(0, Hidden())
+matplotlib.use("Agg")
+matplotlib.rcParams["svg.hashsalt"] = "the same"
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+OF_A_SECOND = {1, 4}
+"""Numbers of the examples that are quick at their quick size, also where everything is interpreted."""
+
+TIMED = {8, 66}
+"""Numbers of the examples that draw seconds."""
+
+
+@pytest.mark.parametrize(
+    "example",
+    [
+        pytest.param(example, id=example.stem, marks=mark)
+        for example in EXAMPLES
+        if number_of(example) not in TIMED and "dqn" not in example.stem
+        for mark in [pytest.mark.slow if number_of(example) in OF_A_SECOND else pytest.mark.exhaustive]
+    ],
+)
+def test_examples_draw_the_same_without_numba(example: Path, tmp_path: Path) -> None:
+    drawn: list[tuple[str, bytes]] = []
+    for numba in ("with", "without"):
+        figure = tmp_path / f"{numba}.svg"
+        quick = [str(example.parent / "quick.py"), example.name, str(figure)]
+        command = [sys.executable, "-W", "ignore", "-c", WITHOUT_NUMBA, numba, *quick]
+        variables = {**os.environ, "SOURCE_DATE_EPOCH": "0"}
+        done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+        drawn.append((done.stdout, figure.read_bytes()))
+    assert drawn[0] == drawn[1]
+
+
+def test_every_example_has_a_quick_size() -> None:
+    quick = SimpleNamespace(**runpy.run_path(str(EXAMPLES[0].parent / "quick.py")))
+    assert set(quick.SMALLER) <= {example.stem[:2] for example in EXAMPLES}
+    for example in EXAMPLES:
+        compile(quick.smaller(example), example, "exec")  # which checks that there is what it makes smaller
