@@ -238,26 +238,30 @@ TIMED = {8, 66}
 """Numbers of the examples that draw seconds."""
 
 
-@pytest.mark.parametrize(
-    "example",
-    [
-        pytest.param(example, id=example.stem, marks=mark)
-        for example in EXAMPLES
-        if number_of(example) not in TIMED and "dqn" not in example.stem
-        for mark in [pytest.mark.slow if number_of(example) in OF_A_SECOND else pytest.mark.exhaustive]
-    ],
-)
-def test_examples_draw_the_same_without_numba(example: Path, tmp_path: Path) -> None:
-    drawn: list[tuple[str, bytes]] = []
-    for numba in ("with", "without"):
-        figure = tmp_path / f"{numba}.svg"
-        quick = [str(example.parent / "quick.py"), example.name, str(figure)]
-        command = [sys.executable, "-W", "ignore", "-c", WITHOUT_NUMBA, numba, *quick]
-        variables = {**os.environ, "SOURCE_DATE_EPOCH": "0"}
-        done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=600)
-        assert done.returncode == 0, done.stderr
-        drawn.append((done.stdout, figure.read_bytes()))
-    assert drawn[0] == drawn[1]
+def drawn_quickly(example: Path, numba: str, folder: Path) -> tuple[str, bytes]:
+    """What an example prints and draws at its quick size, with or without numba."""
+    figure = folder / "figure.svg"
+    quick = [str(example.parent / "quick.py"), example.name, str(figure)]
+    command = [sys.executable, "-W", "ignore", "-c", WITHOUT_NUMBA, numba, *quick]
+    variables = {**os.environ, "SOURCE_DATE_EPOCH": "0"}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, f"{example.name}: {done.stderr}"
+    return done.stdout, figure.read_bytes()
+
+
+@pytest.mark.slow
+def test_examples_draw_the_same_without_numba(tmp_path: Path) -> None:
+    for example in EXAMPLES:
+        if number_of(example) in OF_A_SECOND:
+            assert drawn_quickly(example, "without", tmp_path) == drawn_quickly(example, "with", tmp_path)
+
+
+@pytest.mark.exhaustive
+def test_other_examples_draw_the_same_without_numba(tmp_path: Path) -> None:
+    for example in EXAMPLES:
+        if number_of(example) not in OF_A_SECOND | TIMED and "dqn" not in example.stem:
+            same = drawn_quickly(example, "without", tmp_path) == drawn_quickly(example, "with", tmp_path)
+            assert same, example.name
 
 
 def test_every_example_has_a_quick_size() -> None:
