@@ -82,13 +82,19 @@ def add(commands: Commands) -> None:
     plot.set_defaults(run=plot_results)
     runs = commands.add_parser(
         "runs",
-        help="tell how far an experiment is, or merge results of several machines",
-        description="Count the cells that are done, failed and left, also while they are learned. With --merge, first "
-        "copy the results of other folders, of the same experiment, into this one.",
+        help="tell how far an experiment is, merge results of several machines, or export them",
+        description="Count the cells that are done, failed and left, also while they are learned, and tell how long "
+        "the rest takes. With --merge, first copy the results of other folders, of the same experiment, into this one.",
         allow_abbrev=False,
     )
     runs.add_argument("folder", metavar="FOLDER", help="folder that 'rlsuite run' has written, or a new one")
     runs.add_argument("--merge", nargs="+", metavar="OTHER", help="folders to copy results from")
+    runs.add_argument(
+        "--export",
+        metavar="TARGET",
+        help="write all numbers: FILE.csv, FILE.parquet, monitor:FOLDER (for readers of Stable-Baselines3's files), "
+        "tensorboard:FOLDER, wandb:PROJECT, or MODULE:PROJECT of a tracker with wandb's three calls",
+    )
     add_json_flag(runs)
     runs.set_defaults(run=runs_status)
     report = commands.add_parser(
@@ -205,10 +211,14 @@ def plot_results(chosen: argparse.Namespace) -> int:
 
 def runs_status(chosen: argparse.Namespace) -> int:
     """Tell how far an experiment is."""
-    from rlsuite.experiments import merge_results, status_of
+    from rlsuite.experiments import export, merge_results, status_of
     from rlsuite.training.failures import failure_table
 
     status = merge_results(chosen.folder, chosen.merge) if chosen.merge else status_of(chosen.folder)
+    if chosen.export:
+        written = str(export(chosen.folder, chosen.export))
+        print_json({"exported": written}) if chosen.json else print(written)
+        return 0
     if chosen.json:
         print_json({**status._asdict(), "failures": [failure._asdict() for failure in status.failures]})
         return 0

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rlsuite.experiments.config import EnvironmentEntry as EnvironmentEntry
     from rlsuite.experiments.crew import Stopped as Stopped
     from rlsuite.experiments.experiment import Experiment as Experiment
+    from rlsuite.experiments.exporting import export as export
     from rlsuite.experiments.folder import load_results as load_results
     from rlsuite.experiments.known import KnownSetting as KnownSetting
     from rlsuite.experiments.known import known_settings as known_settings

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, Literal, cast
 
 from rlsuite import errors
 from rlsuite.agents import Agent
-from rlsuite.core.checks import seed_list, whole_amount
+from rlsuite.core.checks import one_of, seed_list, whole_amount
 from rlsuite.core.described import Plain, describe
 from rlsuite.core.keywords import SaysWhatToWrite
 from rlsuite.core.narrowing import Table, is_list, is_mapping
@@ -104,6 +104,7 @@ class Settings(SaysWhatToWrite):
     record_every: int | None = None
     loop: LoopChoice = "auto"
     regret: bool = True
+    keep: Literal["records", "agents"] = "records"
     figures: Sequence[str | Plain] = ()
     name: str = "experiment"
     file: Path | None = None
@@ -120,6 +121,7 @@ class Settings(SaysWhatToWrite):
             raise ParameterError(errors.unknown("loop", self.loop, LOOPS))
         if not isinstance(cast("object", self.regret), bool):
             raise ParameterError(f"regret={self.regret!r} must be true or false")
+        one_of("keep", self.keep, ("records", "agents"))
         figures = cast("object", self.figures)
         named = [one.get("name") if is_mapping(one) else one for one in figures] if is_list(figures) else [None]
         if not all(isinstance(name, str) for name in named):
@@ -153,6 +155,7 @@ class Settings(SaysWhatToWrite):
             agents.append({**described, "name": entry.source or described["name"], "label": entry.label, **extra})
         seeds = seed_list(self.seeds)
         common = {"name": self.name, **self.timing, "seeds": seeds, "loop": self.loop, "regret": self.regret}
+        common |= {"keep": self.keep} if self.keep != "records" else {}
         common |= {"search": dict(self.search)} if self.search else {}
         return {**common, "figures": list(self.figures), "environments": environments, "agents": agents}
 

@@ -17,15 +17,17 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from rlsuite.agents.schedules import EPISODES, STEPS
+from rlsuite.core.files import replacing
 from rlsuite.errors import LearningError, NotLearned, OneProcessWarning, RlsuiteError, level_of_the_caller
 from rlsuite.experiments.backends import Backend, backend_of
-from rlsuite.experiments.checkpoints import CellCheckpoint
+from rlsuite.experiments.checkpoints import CHECKPOINTS, CellCheckpoint
 from rlsuite.experiments.config import Settings
 from rlsuite.experiments.progress import Progress
 from rlsuite.experiments.runs import Case, Cell, seeds_of
 from rlsuite.experiments.segments import OWN, entry_of, is_possible
 from rlsuite.experiments.store import Writer
 from rlsuite.experiments.work import MANY, Outcomes, Work, running
+from rlsuite.experiments.writing import write_progress
 from rlsuite.training.budget import Budget
 from rlsuite.training.failures import FailedRun, always, ends_all, in_words
 from rlsuite.training.results import Record
@@ -35,6 +37,9 @@ SAVING = 10.0
 
 LOOK_EVERY = 0.1
 """Seconds between two updates of the progress of the cells that are being learned."""
+
+TELL_EVERY = 5.0
+"""Seconds between two notes of the time left, for who looks into the folder."""
 
 UNKNOWN_AFTER = 1.0
 """Seconds after which others help, although no cell has been completed yet."""
@@ -109,13 +114,15 @@ class Crew:
         self.ends = always if fail_fast else ends_all
         seeds = seeds_of(cells)
         common = experiment.timing, experiment.loop, experiment.regret, folder, secrets.token_hex(8)
-        self.works = {case: Work(case, *common, len(cells) >= MANY, made_with) for case in seeds}
+        self.works = {case: Work(case, *common, len(cells) >= MANY, experiment.keep, made_with) for case in seeds}
         self.todo = deque((case, deque(waiting)) for case, waiting in seeds.items())
         self.n_todo = len(cells)
         self.backends: list[Backend] = []
         self.sent: dict[Future[Outcomes], Batch] = {}
         self.pace = Pace()
         self.stop = threading.Event()
+        self._told = time.monotonic() - TELL_EVERY + 1.0
+        self._checkpoints = folder / CHECKPOINTS
         self._lost: Counter[tuple[Case, int]] = Counter()
         self._suspects: list[tuple[Case, int, BaseException]] = []
         self._warned: set[tuple[type[Warning], str]] = set()
@@ -215,6 +222,9 @@ class Crew:
             else:
                 self._lose(batch, error or RuntimeError("it was cancelled"))
         self.writer.look()
+        if time.monotonic() >= self._told + TELL_EVERY:
+            self._told = time.monotonic()
+            write_progress(self.writer.aside, bar.seconds_left(sum(self._parts())))
         bar.look([] if done else self._parts())
 
     def _write(self, batch: Batch, outcomes: Outcomes, bar: Progress) -> None:
@@ -236,6 +246,7 @@ class Crew:
             if isinstance(outcome, FailedRun) and self.ends(outcome):
                 end = end or (seed, outcome)
             else:
+                self._keep_agent(case, seed, outcomes)
                 self._keep(case, seed, outcome, outcomes.versions, bar)
         if end is not None:
             _raise(case, *end)
@@ -251,13 +262,20 @@ class Crew:
             kept = outcome.named(case.agent.label, case.environment.label, seed)
             bar.fail()
         else:
-            kept = replace(outcome, seed=seed)
+            kept = outcome if outcome.seed == seed else replace(outcome, seed=seed)
             bar.finish(kept)
         self.writer.add(entry_of(case.pair, case.spec, made_with, kept))
-        checkpoint = CellCheckpoint(self.folder, case.pair, seed, case.spec, made_with)
-        if checkpoint.folder.is_dir():
+        if self._checkpoints.is_dir():
             self.writer.flush()
-            checkpoint.remove()
+            CellCheckpoint(self.folder, case.pair, seed, case.spec, made_with).remove()
+
+    def _keep_agent(self, case: Case, seed: int, outcomes: Outcomes) -> None:
+        """Write the file of an agent, before its cell counts as done."""
+        if seed in outcomes.agents:
+            file = self.folder / Cell(case, seed).agent_file
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(file) as unfinished:
+                unfinished.write_bytes(outcomes.agents[seed])
 
     def _cannot_be_sent(self, batch: Batch, why: str) -> None:
         """Learn in this process what others cannot read; an error, if they were asked for by name."""
@@ -322,6 +340,7 @@ class Crew:
             if future.done() and not future.cancelled() and future.exception() is None:
                 for seed, outcome in future.result().runs:
                     if isinstance(outcome, Record):
+                        self._keep_agent(batch.case, seed, future.result())
                         self._keep(batch.case, seed, outcome, future.result().versions, bar)
         self.writer.flush()
         for backend in {

@@ -66,6 +66,9 @@ class Experiment(Settings):
         As for `rlsuite.train`; the results do not depend on it.
     regret : bool
         As for `rlsuite.train`.
+    keep : {"records", "agents"}
+        Whether each agent is kept, too, with what it has learned: ``agents/<environment>/<agent>/seed-0007.npz`` in the
+        folder of the results, which `rlsuite.load` reads.
     figures : sequence of str or dict
         The figures that ``rlsuite plot`` draws, by default all that it can: names, or tables of a ``name`` and keywords
         of that figure, such as ``{"name": "episode_return", "ylim": [-100, 0]}``.

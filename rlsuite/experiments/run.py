@@ -92,7 +92,13 @@ def run(
     with writing(folder, shard) as aside:
         store = Store(folder)
         check_known(store, cells, folder)
-        missing = [cell for cell in cells if not _is_known(store, cell, retry)]
+        keeps = experiment.keep == "agents"
+        missing = [
+            cell
+            for cell in cells
+            if not _is_known(store, cell, retry)
+            or (keeps and cell.seed in store.of(cell.case.pair).done and not (folder / cell.agent_file).is_file())
+        ]
         originals = Originals(missing)
         write_description(experiment, folder, aside)
         if missing:

@@ -12,6 +12,7 @@ from rlsuite.core.checks import seed_list
 from rlsuite.core.described import describe
 from rlsuite.core.narrowing import Table, is_list, is_table
 from rlsuite.errors import FileError, ParameterError
+from rlsuite.experiments.cell_folders import seed_folder
 from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Settings
 from rlsuite.experiments.folder import slug
 from rlsuite.experiments.segments import Pair
@@ -74,6 +75,11 @@ class Cell(NamedTuple):
     def env_id(self) -> str:
         """Id of the environment."""
         return self.case.env_id
+
+    @property
+    def agent_file(self) -> Path:
+        """Where the agent is kept, within the folder of the experiment."""
+        return Path("agents", *self.case.pair, f"{seed_folder(self.seed)}.npz")
 
     @property
     def spec(self) -> Table:

@@ -207,9 +207,12 @@ class _Numbered:
 
     def __init__(self) -> None:
         self.texts: dict[str, int] = {}
+        self._last: tuple[object, int] = (None, 0)
 
     def __call__(self, value: object) -> int:
-        return self.texts.setdefault(_dumped(value), len(self.texts))
+        if value is not self._last[0]:
+            self._last = value, self.texts.setdefault(_dumped(value), len(self.texts))
+        return self._last[1]
 
 
 def _dumped(value: object) -> str:

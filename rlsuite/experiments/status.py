@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import FileError, ParameterError
 from rlsuite.experiments.folder import RUN, labels, read_run, slug
+from rlsuite.experiments.progress import duration
 from rlsuite.experiments.runs import differences
 from rlsuite.experiments.segments import Pair
 from rlsuite.experiments.store import Store, Writer
-from rlsuite.experiments.writing import writing
+from rlsuite.experiments.writing import writers, writing
 from rlsuite.training.failures import Failure
 
 
@@ -25,11 +26,17 @@ class Status(NamedTuple):
     """Of the cells that failed."""
     total: int
     """Number of all cells."""
+    writers: int = 0
+    """Number of processes that learn at present, as far as locks show."""
+    seconds_left: float | None = None
+    """How long they will take; None if that is not known."""
 
     def __str__(self) -> str:
         failed = f", {len(self.failures):,} failed" if self.failures else ""
         left = self.total - self.done - len(self.failures)
-        return f"{self.done:,} of {self.total:,} cells done{failed}, {left:,} to go"
+        writers = f"; {self.writers} process{'es' if self.writers > 1 else ''} learning" if self.writers else ""
+        time = "" if self.seconds_left is None else f", {duration(self.seconds_left)} left"
+        return f"{self.done:,} of {self.total:,} cells done{failed}, {left:,} to go{writers}{time}"
 
 
 @says_what_to_write
@@ -52,7 +59,10 @@ def status_of(folder: str | os.PathLike[str]) -> Status:
     """
     top = Path(folder)
     config = read_run(top)["config"]
-    return _status(Store(top), config)
+    at_work = writers(top)
+    known = [seconds for seconds in at_work if seconds is not None]
+    status = _status(Store(top), config)
+    return status._replace(writers=len(at_work), seconds_left=max(known) if known else None)
 
 
 def _status(store: Store, config: dict[str, Any]) -> Status:
@@ -129,7 +139,7 @@ def merge_results(into: str | os.PathLike[str], folders: Sequence[str | os.PathL
 
 def _numbers(config: dict[str, Any]) -> dict[str, Any]:
     """What the numbers of an experiment depend on."""
-    return {name: value for name, value in config.items() if name not in ("figures", "loop")}
+    return {name: value for name, value in config.items() if name not in ("figures", "loop", "keep")}
 
 
 def _pairs(config: dict[str, Any]) -> Iterator[Pair]:

@@ -18,6 +18,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gymnasium
@@ -63,6 +64,8 @@ class Outcomes(NamedTuple):
     """Seconds of these in compiled loops, in which other threads can go on."""
     versions: Mapping[str, str]
     warned: list[tuple[type[Warning], str]]
+    agents: Mapping[int, bytes]
+    """Files of the agents by seed, if they are kept."""
     unreadable: str = ""
     """Why what was sent could not be read, if so."""
 
@@ -105,6 +108,8 @@ class Work:
         What tells this run of the experiment apart from others.
     many : bool
         Whether to prepare once what the cells share.
+    keep : {"records", "agents"}
+        Whether agents are kept.
     made_with : mapping
         The versions in this process.
     """
@@ -118,6 +123,7 @@ class Work:
         folder: Path,
         experiment: str,
         many: bool,
+        keep: str,
         made_with: Mapping[str, str],
     ) -> None:
         self.agent = dataclasses.replace(case.agent.agent)
@@ -125,25 +131,26 @@ class Work:
         self.pair, self.spec = case.pair, case.spec
         self.timing, self.regret, self.folder = timing, regret, folder
         self.loop: LoopChoice = loop
-        self.experiment, self.many, self.made_with = experiment, many, made_with
+        self.experiment, self.many, self.keep, self.made_with = experiment, many and keep == "records", keep, made_with
         self.own_loop = type(self.agent).learn is not Agent.learn
 
     def __call__(self, seeds: Sequence[int], stop: threading.Event) -> Outcomes:
         """Learn with some seeds; an error is an outcome, too."""
         began = time.perf_counter()
         runs: list[tuple[int, Record | FailedRun]] = []
+        agents: dict[int, bytes] = {}
         bench = _bench
         bench.clear(self.experiment)
         try:
             for seed, record in zip(seeds, self._together(bench, seeds, stop), strict=True):
-                runs.append((seed, self._alone(bench, seed, stop) if record is None else record))
+                runs.append((seed, self._alone(bench, seed, stop, agents) if record is None else record))
                 if stop.is_set():
                     break
         except Stopped:  # by `stop`; the run has been saved
             pass
         records = [one for _, one in runs if isinstance(one, Record)]
         learning = sum(one.seconds for one in records if one.loop == "compiled")
-        return Outcomes(runs, time.perf_counter() - began, learning, self.made_with, [])
+        return Outcomes(runs, time.perf_counter() - began, learning, self.made_with, [], agents)
 
     def _together(self, bench: Bench, seeds: Sequence[int], stop: threading.Event) -> Iterator[Record | None]:
         """The records of runs that need not be learned one by one; None of the others."""
@@ -181,14 +188,17 @@ class Work:
         _keep(bench.replicas, key, replica)
         return replica
 
-    def _alone(self, bench: Bench, seed: int, stop: threading.Event) -> Record | FailedRun:
+    def _alone(self, bench: Bench, seed: int, stop: threading.Event, agents: dict[int, bytes]) -> Record | FailedRun:
         agent = dataclasses.replace(self.agent)
         running[threading.get_ident()] = agent
         try:
             env, known = self._environment(bench)
             own = env if known else self._copy(env)
             try:
-                return self._learn(agent, own, seed, stop)
+                record = self._learn(agent, own, seed, stop)
+                if self.keep == "agents":
+                    agents[seed] = file_of(agent)
+                return record
             finally:
                 if own is not env:
                     own.close()
@@ -249,6 +259,14 @@ class Work:
         vars(self).update(state, made_with=_own_versions())
 
 
+def file_of(agent: Agent) -> bytes:
+    """The file of an agent that has learned, without the state of its run."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "agent.npz"
+        copy.copy(agent).save(file)
+        return file.read_bytes()
+
+
 @functools.cache
 def _own_versions() -> Mapping[str, str]:
     return versions()
@@ -277,7 +295,7 @@ def serve(payload: bytes, seeds: Sequence[int]) -> Outcomes:
         try:
             work = pickle.loads(payload)  # made by the process that asks for this
         except Exception as error:  # whatever the parts of an environment raise
-            return Outcomes([], 0.0, 0.0, {}, [], f"{type(error).__name__}: {error}")
+            return Outcomes([], 0.0, 0.0, {}, [], {}, f"{type(error).__name__}: {error}")
         _received[payload] = work
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")

@@ -7,7 +7,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Generator, Iterable
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from rlsuite.experiments.runs import Case, Cell, Shard, differences, seeds_of
 from rlsuite.experiments.store import Store
 
 UNFINISHED = ".unfinished"
+PROGRESS = "progress.json"
 
 
 SWITCHES = ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "OPENBLAS_CORETYPE", "GLIBC_TUNABLES")
@@ -75,6 +76,28 @@ def write_description(experiment: Settings, folder: Path, aside: Path) -> None:
         os.replace(aside / RUN, file)
     except OSError as error:
         raise FileError(f"cannot write {file}: {error.strerror}") from error
+
+
+def write_progress(aside: Path, seconds_left: float | None) -> None:
+    """Note the time left; on a disk that is full, nothing is noted."""
+    with suppress(OSError):
+        aside.mkdir(exist_ok=True)
+        (aside / f"{PROGRESS}.new").write_text(json.dumps(seconds_left), encoding="utf-8")
+        os.replace(aside / f"{PROGRESS}.new", aside / PROGRESS)
+
+
+def writers(folder: Path) -> list[float | None]:
+    """The time left of each process that writes to a folder now, in seconds; None if it is not known yet."""
+    found: list[float | None] = []
+    for aside in folder.glob(f"{UNFINISHED}*"):
+        try:
+            with _lock(folder if aside.name == UNFINISHED else aside, folder) as unused:
+                left: object = None if unused else json.loads((aside / PROGRESS).read_text(encoding="utf-8"))
+        except (OSError, ValueError, FileError):
+            continue
+        if not unused:
+            found.append(float(left) if isinstance(left, int | float) else None)
+    return found
 
 
 @contextmanager

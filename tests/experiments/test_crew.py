@@ -104,7 +104,7 @@ def test_what_is_no_backend_is_found_out_before_anything_is_learned(experiment, 
 
 def cells(cost, n=1):
     record = Record(0, "stepwise", "steps", *[None] * 2)
-    return Outcomes([(seed, record) for seed in range(n)], cost * n, 0.0, {}, [])
+    return Outcomes([(seed, record) for seed in range(n)], cost * n, 0.0, {}, [], {})
 
 
 def test_helpers_are_measured(experiment, monkeypatch):
@@ -140,33 +140,36 @@ def test_processes_write_what_one_thread_writes_and_what_they_cannot_read_is_lea
     assert same(tmp_path / "whole", tmp_path / "three")
 
 
+KILLS = int(os.environ.get("RLSUITE_KILLS", "1"))
+"""How often a worker is killed; more takes longer, as each has to start again."""
+
+
 @pytest.mark.slow
 def test_workers_of_dask_that_are_killed_lose_nothing(toml, tmp_path):
     """A real cluster of two processes; the nanny of each starts it again."""
     distributed = pytest.importorskip("distributed")
-    experiment = Experiment.read(toml(FILE), seeds=60, steps=3_000, loop="stepwise")
+    experiment = Experiment.read(toml(FILE), seeds=20 + 40 * KILLS, steps=1_000, loop="stepwise")
     experiment.run(tmp_path / "whole")
-    kills = 0
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
-    ) as cluster:
-        over = threading.Event()
+    over, kills = threading.Event(), []
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    with distributed.LocalCluster(**options) as cluster:
 
         def kill():
-            nonlocal kills
-            while not over.wait(1.0):
-                for nanny in list(cluster.workers.values())[kills % 2 :][:1]:
-                    if nanny.pid is not None and kills < 20:
-                        os.kill(nanny.pid, signal.SIGKILL)
-                        kills += 1
+            done = 0
+            while len(kills) < KILLS and not over.wait(0.2):
+                if (tmp_path / "killed" / "run.json").is_file() and (now := status_of(tmp_path / "killed").done) > done:
+                    pid = list(cluster.workers.values())[len(kills) % 2].pid
+                    if pid is not None:
+                        os.kill(pid, signal.SIGKILL)
+                        kills.append(pid)
+                        done = now
 
         killer = threading.Thread(target=kill)
         killer.start()
         try:
-            backend = f"dask://{cluster.scheduler_address.removeprefix('tcp://')}"
-            experiment.run(tmp_path / "killed", backend=backend)
+            experiment.run(tmp_path / "killed", backend=f"dask://{cluster.scheduler_address.removeprefix('tcp://')}")
         finally:
             over.set()
             killer.join()
-    assert kills > 1
+    assert len(kills) == KILLS
     assert same(tmp_path / "whole", tmp_path / "killed")

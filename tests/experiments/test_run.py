@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import os
 import platform
@@ -8,6 +9,7 @@ import sys
 import time
 import warnings
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -23,6 +25,7 @@ from rlsuite.errors import (
 )
 from rlsuite.experiments import Experiment, load_results, status_of
 from rlsuite.experiments.store import Store, Writer
+from rlsuite.experiments.work import Work
 from rlsuite.experiments.writing import versions, writing
 
 LONG = """
@@ -578,3 +581,33 @@ def test_no_warning_otherwise(toml, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Experiment.read(toml(), seeds=1).run(tmp_path / "out", progress=True)
+
+
+def test_agents_are_kept_if_that_is_asked_for(toml, tmp_path, tree):
+    Experiment.read(toml()).run(tmp_path / "out")
+    before = load_results(tmp_path / "out")
+    experiment = Experiment.read(toml(), keep="agents")
+    assert_same_results(experiment.run(tmp_path / "out"), before)
+    kept = tmp_path / "out" / "agents"
+    assert len(list(kept.rglob("*.npz"))) == 12
+    agent = rl.load(kept / "dry-lake" / "fast-learner" / "seed-0002.npz")
+    learned = rl.QLearning(gamma=0.9, learning_rate=0.5)
+    learned.learn(gymnasium.make("FrozenLake-v1", is_slippery=False), steps=400, seed=2)
+    assert agent.q_.tobytes() == learned.q_.tobytes()
+    experiment.run(tmp_path / "again", workers=2, backend="threads")
+    assert tree(tmp_path / "again" / "agents") == tree(kept)
+    with pytest.raises(ParameterError, match=r"unknown keep 'agent'"):
+        Experiment.read(toml(), keep="agent")
+
+
+def test_numbers_that_are_not_finite_are_a_failure(toml, tmp_path, monkeypatch):
+    learn = Work._learn
+
+    def spoilt(self, agent, env, seed, stop):
+        record = learn(self, agent, env, seed, stop)
+        return dataclasses.replace(record, cumulative_reward=record.cumulative_reward * np.nan) if seed == 1 else record
+
+    monkeypatch.setattr(Work, "_learn", spoilt)
+    with pytest.warns(FailedRunsWarning, match="seed 1: cumulative_reward has a number that is not finite"):
+        results = Experiment.read(toml()).run(tmp_path / "out")
+    assert [[record.seed for record in run.records] for run in results["dry lake"]] == [[0, 2]] * 2

@@ -12,7 +12,7 @@ from rlsuite.experiments import Experiment, load_results, merge_results, status_
 from rlsuite.experiments.runs import Shard
 from rlsuite.experiments.segments import write_segment
 from rlsuite.experiments.store import Store
-from rlsuite.experiments.writing import writing
+from rlsuite.experiments.writing import write_progress, writing
 
 FILE = """
 steps = 60
@@ -128,6 +128,19 @@ def test_failures_are_counted_and_merged(tmp_path):
     assert same(tmp_path / "whole", tmp_path / "merged")
     assert str(status) == f"{status.done} of 8 cells done, {8 - status.done} failed, 0 to go"
     assert 0 < status.done < 8
+
+
+def test_the_time_left_is_that_of_those_who_learn(experiment, tmp_path):
+    experiment.run(tmp_path / "shared", shard="1/3")
+    with writing(tmp_path / "shared", Shard(2, 3)) as second, writing(tmp_path / "shared", Shard(3, 3)) as third:
+        write_progress(second, 90.0)
+        write_progress(third, None)
+        found = status_of(tmp_path / "shared")
+        assert (found.writers, found.seconds_left) == (2, 90.0)
+        assert str(found) == "2 of 6 cells done, 4 to go; 2 processes learning, 1.5 min left"
+        (second / "progress.json").write_text('"soon"')
+        assert status_of(tmp_path / "shared").seconds_left is None
+    assert status_of(tmp_path / "shared").writers == 0
 
 
 @pytest.mark.slow
