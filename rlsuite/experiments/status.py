@@ -126,9 +126,12 @@ def merge_results(into: str | os.PathLike[str], folders: Sequence[str | os.PathL
                 holders[pair, seed] = store
     with writing(top) as aside:
         writer = Writer(top, aside, "merged")
-        for (pair, seed), store in holders.items():
-            if store.top != top or store.is_in_folder(pair, seed):
-                writer.add(store.entry(pair, seed))
+        for store in stores:
+            own = [cell for cell, holder in holders.items() if holder is store]
+            for entry in store.entries(
+                own if store.top != top else [cell for cell in own if store.is_in_folder(*cell)]
+            ):
+                writer.add(entry)
         writer.flush()
         if not (top / RUN).is_file():
             _copy(sources[0] / RUN, top / RUN, aside)

@@ -30,6 +30,9 @@ CELLS = "cells"
 MOST_OPEN = 32
 """Segments that are open at once."""
 
+MOST_IN_MEMORY = 2**28
+"""Bytes that are sorted at once."""
+
 TRIES = 20
 """Looks at a folder whose files another process replaces meanwhile."""
 
@@ -226,7 +229,7 @@ class Store:
         try:
             aside.mkdir(exist_ok=True)
             position = 0
-            for number, chunk in enumerate(chunks(self.entry(pair, seed) for pair, seed, _ in places)):
+            for number, chunk in enumerate(chunks(self._in_order(places))):
                 name = f"{number:05d}{SUFFIX}"
                 position, before = position + len(chunk), position
                 if self._is(name, [place for _, _, place in places[before:position]]):
@@ -247,6 +250,20 @@ class Store:
         except OSError as error:
             raise FileError(f"cannot pack {self.folder}: {error.strerror}; run the experiment again") from error
         self._read()
+
+    def entries(self, cells: Iterable[tuple[Pair, int]]) -> Iterator[Entry]:
+        """Read cells in the order in which files hold them, so that each file is opened once."""
+        for pair, seed in sorted(cells, key=lambda cell: self._place(*cell)):
+            yield self.entry(pair, seed)
+
+    def _in_order(self, places: Sequence[tuple[Pair, int, int]]) -> Iterator[Entry]:
+        """Read cells in this order; as many as memory holds are read in the order of the files first."""
+        size = sum(file.stat().st_size for file in self.files) // max(1, len(places)) + 1
+        n = max(1, MOST_IN_MEMORY // size)
+        for first in range(0, len(places), n):
+            cells = [(pair, seed) for pair, seed, _ in places[first : first + n]]
+            found = {(entry.pair, entry.seed): entry for entry in self.entries(cells)}
+            yield from map(found.__getitem__, cells)
 
     def _is(self, name: str, places: Sequence[int]) -> bool:
         """Whether the file of this name holds these cells, in this order, and no others."""

@@ -60,7 +60,9 @@ def test_cells_are_found_whoever_has_written_them(tmp_path):
     assert found.of(("lake", "nobody")).done == {}
 
 
-def test_packed_folders_do_not_tell_who_has_learned_what(tmp_path, tree):
+def test_packed_folders_do_not_tell_who_has_learned_what(tmp_path, tree, monkeypatch):
+    monkeypatch.setattr(store, "MOST_IN_MEMORY", 3_000)
+    monkeypatch.setattr(store, "MOST_OPEN", 1)
     write(tmp_path / "whole", CELLS)
     for number in (1, 2):
         write(tmp_path / "shards", CELLS[: 12 - 3 * number] if number == 1 else CELLS[::-1], f"shard-{number}-of-2")
