@@ -40,7 +40,8 @@ def find_env(spec: str | EnvSpec | Env, **kwargs: object) -> Env:
         - an `EnvSpec`, or an environment, which is returned as it is.
     **kwargs
         Passed to ``gymnasium.make``, or to the class. ``max_episode_steps=`` cuts episodes in both cases, and
-        ``observe=`` ("cell", "belief", ...: `rlsuite.environments.observing`) says what is shown of the state.
+        ``observe=`` ("cell", "belief", ...: `rlsuite.environments.observing`) says what is shown of the state, and
+        ``novelty=0.5`` rewards steps to novel observations (`rlsuite.NoveltyBonus`).
 
     Returns
     -------
@@ -67,6 +68,11 @@ def find_env(spec: str | EnvSpec | Env, **kwargs: object) -> Env:
         import gymnasium
         from gymnasium.envs.registration import EnvSpec
 
+    if "novelty" in kwargs and isinstance(spec, str | EnvSpec) and not _takes(spec, "novelty"):
+        from rlsuite.environments.novelty import rewarding_novelty
+
+        own = {name: value for name, value in kwargs.items() if name != "novelty"}
+        return rewarding_novelty(find_env(spec, **own), kwargs["novelty"])
     if "observe" in kwargs and isinstance(spec, str | EnvSpec) and not _takes(spec, "observe"):
         from rlsuite.environments.observing import observing
 

@@ -15,6 +15,7 @@ import numpy as np
 from rlsuite import errors
 from rlsuite.core.aliases import Env
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, action_space_of
+from rlsuite.environments.novelty import without_bonus
 from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.models import MDP, POMDP
@@ -90,7 +91,7 @@ def evaluator(
         if seen is not None:
             return _OnSeenStates(model, gamma, facts.time_limit, seen)
     try:
-        own = copy.deepcopy(facts.env)
+        own = without_bonus(copy.deepcopy(facts.env))
     except (TypeError, ValueError, RuntimeError) as error:
         raise errors.UnsuitableEnvironment(
             f"evaluate_every runs episodes in a copy of the environment, and {facts.name} cannot be copied "

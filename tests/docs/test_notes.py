@@ -188,20 +188,8 @@ class Pictures(gymnasium.ObservationWrapper):
         picture[4 * row : 4 * row + 4, 4 * column : 4 * column + 4] = 255
         return picture
 """,
-    "novel.py": """
-import gymnasium
-import numpy as np
-import rlsuite as rl
-from sklearn.mixture import GaussianMixture
-
-
-class Novel(rl.NoveltyBonus):
-    def __init__(self):
-        known = np.random.default_rng(0).normal([-0.5, 0.0], [0.05, 0.005], size=(200, 2))
-        super().__init__(gymnasium.make("MountainCar-v0"), GaussianMixture(2, random_state=0), known, bonus=0.5)
-""",
 }
-"""Environments of one's own: pictures of the 2 x 3 grid, and a reward for what is unlike the valley's bottom."""
+"""An environment of one's own: pictures of the 2 x 3 grid."""
 
 
 @pytest.mark.slow

@@ -65,6 +65,30 @@ def test_agents_step_and_learn_from_it():
     assert ((4.0 * returns) % 1.0 == 0.0).all()
 
 
+def test_a_keyword_asks_for_it_and_evaluations_are_without_it():
+    """Known is what random actions show after a reset with a seed: the same bytes for the same seed."""
+    table = {"bonus": 0.5, "known": 50, "density": {"name": "sklearn.decomposition:PCA", "n_components": 1}}
+    env = rl.find_env("MountainCar-v0", novelty=table, max_episode_steps=30)
+    assert not env.is_novel([0.5, 0.07])
+    agents = [
+        rl.Sarsa(features=rl.approximation.TileCoding(2, bins=4)).learn(
+            env, episodes=4, seed=seed, loop="stepwise", evaluate_every=4
+        )
+        for seed in (1, 2, 1)
+    ]
+    assert env.is_novel([0.5, 0.07])
+    assert agents[0].weights_.tobytes() == agents[2].weights_.tobytes() != agents[1].weights_.tobytes()
+    assert max(agent.episodes_["return"].max() for agent in agents) > -30.0
+    assert agents[0].record_.evaluation_return[-1] == -30.0
+    grid = rl.find_env("rlsuite/GridGoal-v0", observe="cell", novelty=1)
+    grid.reset(seed=1)  # takes legal actions
+    for novelty, message in ((True, "must be the bonus"), ({"bonsu": 1.0}, "bonsu"), ({"density": {}}, "has no name")):
+        with pytest.raises(ParameterError, match=message):
+            rl.find_env("MountainCar-v0", novelty=novelty)
+    with pytest.raises(UnsuitableEnvironment, match="observe='cell'"):
+        rl.find_env("rlsuite/GridGoal-v0", novelty=1.0)
+
+
 def test_what_was_observed_since_is_not_novel(grid):
     env = rl.NoveltyBonus(grid, PCA(1), [[1.0, 0.0], [1.0, 1.0], [1.01, 0.5]])
     assert env.is_novel([0.0, 2.0])
