@@ -20,6 +20,7 @@ from rlsuite.cli import (
     choosing,
     comparing,
     demo,
+    doctor,
     evaluating,
     experiments,
     filtering,
@@ -49,6 +50,7 @@ COMMANDS = (
     acting,
     filtering,
     fitting,
+    doctor,
 )
 """Modules of commands, in the order in which help lists them."""
 

@@ -72,7 +72,7 @@ def test_help_lists_every_command(rlsuite):
     listed = [line.split()[0] for line in done.out.splitlines() if line.startswith("    ") and line[4] != " "]
     assert (
         " ".join(listed)
-        == "demo envs agents train evaluate compare sweep run plot runs report choose check solve act filter fit"
+        == "demo envs agents train evaluate compare sweep search run plot runs report choose check solve act filter fit doctor"
     )
     found = (importlib.import_module(f"rlsuite.cli.{one.name}") for one in pkgutil.iter_modules(cli.__path__))
     assert set(COMMANDS) == {module for module in found if hasattr(module, "add")}
