@@ -70,10 +70,11 @@ def test_help_lists_every_command(rlsuite):
     done = rlsuite("--help")
     assert done.code == 0
     listed = [line.split()[0] for line in done.out.splitlines() if line.startswith("    ") and line[4] != " "]
-    assert (
-        " ".join(listed)
-        == "demo envs agents train evaluate compare sweep search run plot runs report choose check solve act filter fit doctor"
+    learning, others = (
+        "demo envs agents train evaluate compare sweep search run plot runs report",
+        "choose check solve act filter fit doctor",
     )
+    assert " ".join(listed) == f"{learning} {others}"
     found = (importlib.import_module(f"rlsuite.cli.{one.name}") for one in pkgutil.iter_modules(cli.__path__))
     assert set(COMMANDS) == {module for module in found if hasattr(module, "add")}
 
