@@ -1,0 +1,47 @@
+"""A run of a million steps takes no more memory than one of a hundred thousand, but for the returns of its episodes."""
+
+import gc
+from pathlib import Path
+
+import pytest
+
+import rlsuite as rl
+from rlsuite.agents.values import Network
+from rlsuite.approximation import TileCoding
+
+PER_EPISODE = 64
+"""Bytes: its return and its length, and what is copied of them while a run is recorded."""
+
+
+def resident():
+    """Bytes of this process that are in memory; 0 where nobody says."""
+    gc.collect()
+    kept = Path("/proc/self/statm")
+    return int(kept.read_text(encoding="utf-8").split()[1]) * 4_096 if kept.exists() else 0
+
+
+def growth(agent, env, steps, **options):
+    """Bytes that the second part of a run takes, and its episodes."""
+    agent.learn(env, steps=steps // 10, seed=1, **options)
+    before, n = resident(), len(agent.episodes_)
+    agent.learn(env, steps=steps, **options)
+    return resident() - before, len(agent.episodes_) - n
+
+
+def test_stepwise_runs_keep_nothing_of_a_step():
+    more, n = growth(rl.QLearning(), "FrozenLake-v1", 3_000, loop="auto")
+    assert more <= 4e6 + PER_EPISODE * n
+
+
+@pytest.mark.slow
+def test_a_million_steps():
+    for agent, env in (
+        (rl.QLearning(), "CliffWalking-v1"),
+        (rl.Sarsa(features=TileCoding(), learning_rate=0.05), "MountainCar-v0"),
+        (rl.QLearning(values=Network(hidden=(8,))), "CartPole-v1"),
+    ):
+        more, n = growth(agent, env, 1_000_000)
+        assert more <= 4e6 + PER_EPISODE * n, (agent, more, n)
+    growth(rl.Sarsa(), "FrozenLake-v1", 40_000, loop="stepwise")  # loads machine code on the way
+    more, n = growth(rl.Sarsa(), "FrozenLake-v1", 40_000, loop="stepwise")
+    assert more <= 4e6 + PER_EPISODE * n
