@@ -255,7 +255,7 @@ def _reach(deviations: FloatArray, share: FloatArray, level: float) -> float:
 
     def bound(c: float) -> float:
         tube = np.sum(angles / np.pi * (1.0 + (c * between) ** 2 / freedom) ** (0.5 * (1 - freedom)))
-        each = cast("FloatArray", 2.0 * stdtr(freedom, -c * share))
+        each = 2.0 * stdtr(freedom, -c * share)
         return min(float(each.max() + tube), float(each.sum()))
 
     low, high = 0.0, 1.0
