@@ -18,6 +18,7 @@ from rlsuite.experiments.folder import read_run
 from rlsuite.experiments.rows import Row, brackets, rows_of, sign_of
 from rlsuite.plotting.figure import for_a_file, svg_of
 from rlsuite.plotting.figure_list import figures, figures_of
+from rlsuite.plotting.learned_maps import learned_maps
 from rlsuite.plotting.style import Palette
 from rlsuite.training.failures import failure_table
 from rlsuite.training.results import Results
@@ -85,7 +86,7 @@ def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -
         environments=[
             {
                 "sentences": compared.sentences(label)[:MOST_SENTENCES] if label in compared.results else [],
-                **_environment(number, label, runs, palette, config.get("figures") or ()),
+                **_environment(number, label, runs, palette, config),
             }
             for number, (label, runs) in enumerate(results.items())
         ],
@@ -100,14 +101,15 @@ def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -
 
 
 def _environment(
-    number: int, label: str, runs: Sequence[Results], palette: Palette, asked: Sequence[str | dict[str, Any]]
+    number: int, label: str, runs: Sequence[Results], palette: Palette, config: dict[str, Any]
 ) -> dict[str, object]:
     """What the page says of one environment."""
     rows = rows_of({label: runs})
     rows.sort(key=lambda row: -sign_of(row.measure) * row.mean)
     shown = [row.agent for row in rows[:MOST_LINES]]
     best = sorted((run for run in runs if run.agent in shown), key=lambda run: shown.index(run.agent))
-    drawn, left_out = _figures(number, best, palette, asked)
+    drawn, left_out = _figures(number, best, palette, config.get("figures") or ())
+    maps = _maps(number, config, best[0])
     if len(rows) > MOST_LINES:
         left_out.append(f"curves of {len(rows) - MOST_LINES} agents that are worse")
     seeds = min(row.seeds for row in rows)
@@ -121,6 +123,7 @@ def _environment(
             for index, agent in enumerate(shown)
         ],
         "figures": drawn,
+        "maps": maps,
         "left_out": left_out,
     }
 
@@ -166,6 +169,14 @@ def _figures(
         text = f"{name.replace('_', ' ')} of {', '.join(run.agent for run in runs)}"
         drawn.append({"text": text, "svg": svg_of(ax, f"{number}-{name}")})
     return drawn, left_out
+
+
+def _maps(number: int, config: dict[str, Any], best: Results) -> list[dict[str, str]]:
+    """What the best agent has learned, as SVG."""
+    with warnings.catch_warnings(), for_a_file():
+        warnings.simplefilter("ignore", RlsuiteWarning)
+        maps = learned_maps(config, best)
+    return [{"text": text, "svg": svg_of(ax, f"{number}-map-{index}")} for index, (text, ax) in enumerate(maps)]
 
 
 def _name_lines(ax: "Axes", colour: str, name: str) -> None:
