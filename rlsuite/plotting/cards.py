@@ -95,8 +95,8 @@ def html_of(shown: object) -> str:
     """Return the card of an object as HTML.
 
     >>> from rlsuite.models import MDP
-    >>> "1 more row" in html_of(MDP.from_successors([[0, 1]] * 2 + [[2, 2, 2]], [[1, 5]] * 3, gamma=0.8))
-    False
+    >>> "2 states" in html_of(MDP.from_successors([[0, 1], [1, 1]], [[1, 5], [0, 0]], gamma=0.8))
+    True
     """
     card = card_of_object(shown)
     facts = "".join(f"<dt>{escape(name)}</dt><dd>{_text(value)}</dd>" for name, value in card.facts.items())
