@@ -112,7 +112,7 @@ def give_a_title(page: str, text: str) -> str:
     head = re.search(r"^\.\. _sphx_glr_\S+:\n\n(?=(\S.*)\n)", text, flags=re.MULTILINE)
     if head is None or text[head.end() :].split("\n")[1]:  # the page of a folder has a title
         return text
-    title = re.split(r"[:.;] |\.$", head[1])[0]
+    title = re.split(r"[:;] |(?<!Fig)(?<! al)\.(?: |$)", head[1])[0]
     thumbnail = f"gallery/images/thumb/sphx_glr_{Path(page).name}_thumb.png"
     shown = f".. image:: /{thumbnail}\n   :alt: {title}\n\n" if not RUN and (DOCS / thumbnail).exists() else ""
     return f"{text[: head.end()]}{title}\n{'=' * len(title)}\n\n{shown}{text[head.end() :]}"
