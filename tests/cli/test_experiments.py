@@ -33,7 +33,7 @@ def small(tmp_path):
 
 def test_the_examples_are_in_order(rlsuite_json):
     for name in sorted(file.stem for file in (ROOT / "runs").glob("*.toml")):
-        planned = rlsuite_json("run", ROOT / "runs" / f"{name}.toml", "--seeds", 2, "--dry-run")
+        planned = rlsuite_json("run", ROOT / "runs" / f"{name}.toml", "--seeds", 2, "--dry-run", "--output", "out")
         assert planned["done"] == 0
         config = planned["config"]
         assert planned["cells"] == len(config["seeds"]) * len(config["agents"]) * len(config["environments"])
