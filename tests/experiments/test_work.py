@@ -33,7 +33,7 @@ def works(folder, environments, agents, many=True, **timing):
         seeds=1,
         **timing,
     )
-    common = timing, "auto", True, folder, str(folder), many, {"rlsuite": "0"}
+    common = timing, "auto", True, folder, str(folder), many, "records", {"rlsuite": "0"}
     return [Work(cell.case, *common) for cell in experiment.cells()]
 
 
