@@ -265,7 +265,8 @@ def test_shards_are_counted_and_merged(rlsuite, rlsuite_json, tmp_path):
     assert (first.code, first.out) == (0, "shard 1/2: 2 of 3 cells done, 1 to go\n")
     assert rlsuite("run", "one.toml", "--shard", "2/2", "--output", "b").code == 0
     assert rlsuite("runs", "a").out == "2 of 3 cells done, 1 to go\n"
-    assert rlsuite_json("runs", "whole", "--merge", "a", "b") == {"done": 3, "failures": [], "total": 3}
+    merged = rlsuite_json("runs", "whole", "--merge", "a", "b")
+    assert merged == {"done": 3, "failures": [], "total": 3, "writers": 0, "seconds_left": None}
     assert rlsuite("run", "one.toml", "--output", "whole").out.startswith("FrozenLake-v1")
     assert "--shard 3/2 must be like '3/16'" in rlsuite("run", "one.toml", "--shard", "3/2").err
     assert "holds no results" in rlsuite("runs", "nothing").err
