@@ -143,7 +143,7 @@ def _show_known(chosen: argparse.Namespace) -> int:
         for one in known
     ]
     print(columns(rows))
-    print("The best of the settings in runs/known_settings.toml, found with other seeds than these.")
+    print("The best of a sweep (runs/known_settings.toml of the repository); these seeds took no part in it.")
     flags = [*setting_flags(first.setting), "--steps", str(first.steps), "--seeds", "10"]
     print(f"next: {command('train', in_dashes(first.agent), first.environment, flags=flags)}")
     return 0
