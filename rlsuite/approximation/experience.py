@@ -48,7 +48,7 @@ def optimum_of(facts: EnvironmentFacts, model: MDP | POMDP | None, optima: Optim
     """The optimum of an environment with this model, or why it is unknown."""
     if optima is None:
         return NOT_ASKED
-    return without_model(facts, tabulated=False) if model is None else optima.of(model)
+    return without_model(facts) if model is None else optima.of(model)
 
 
 def bounds_of(facts: EnvironmentFacts, model: MDP | POMDP | None, optima: Optima | None) -> tuple[Bounds, Bounds]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rlsuite.core.aliases import Env
     from rlsuite.environments.compiled_env import CompiledDynamics
     from rlsuite.environments.facts import EnvironmentFacts
-    from rlsuite.models import MDP, POMDP
+    from rlsuite.training.optimum import Optimum
 
 WALK = 200
 """Steps of the two runs that are compared."""
@@ -212,6 +212,7 @@ def _table(make: Callable[..., Any]) -> Iterator[Finding]:
     from rlsuite.environments.facts import facts_of
     from rlsuite.environments.forms.table import trusted_model
     from rlsuite.models import MDP, POMDP
+    from rlsuite.training.optimum import Optima
 
     env = make()
     facts = facts_of(env)
@@ -237,7 +238,8 @@ def _table(make: Callable[..., Any]) -> Iterator[Finding]:
         yield Finding("no", "compiled loop", f"{error}; agents learn stepwise")
     else:
         yield Finding("ok", "compiled loop", "table and step agree in a replay")
-        yield from _optimum(facts, model.replace(gamma=DEFAULT_GAMMA), "")
+        if isinstance(model, MDP):
+            yield _optimum(Optima().of(model.replace(gamma=DEFAULT_GAMMA)))
 
 
 def _probed(make: Callable[..., Any]) -> Iterator[Finding]:
@@ -247,6 +249,8 @@ def _probed(make: Callable[..., Any]) -> Iterator[Finding]:
     from rlsuite.environments.forms import Wish
     from rlsuite.environments.forms.form import Refusal
     from rlsuite.environments.forms.tabulated import Tabulated
+    from rlsuite.models import MDP
+    from rlsuite.training.optimum import Optima
 
     env = make()
     _, info = env.reset(seed=7)
@@ -259,20 +263,17 @@ def _probed(make: Callable[..., Any]) -> Iterator[Finding]:
     else:
         yield Finding("ok", "table", f"{NO_TABLE}; --tabulate makes one: {form.reason}")
         yield Finding("ok", "compiled loop", WITH_TABULATE)
-        yield from _optimum(facts, form.judged, "with --tabulate, ")
+        if form.hidden is not None:
+            yield _optimum(Optima().of_hidden(form.hidden, facts.name))
+        elif isinstance(form.judged, MDP):
+            yield _optimum(Optima().of(form.judged), "with --tabulate, ")
 
 
-def _optimum(facts: "EnvironmentFacts", model: "MDP | POMDP | None", how: str) -> Iterator[Finding]:
+def _optimum(found: "Optimum", how: str = "") -> Finding:
     """The optimum beside which `train` would print what was learned."""
-    from rlsuite.models import MDP
-    from rlsuite.training.optimum import Optima, without_model
-
-    if isinstance(model, MDP) or model is None:
-        found = without_model(facts, tabulated=True) if model is None else Optima().of(model)
-        if found.value is None:
-            yield Finding("no", "optimum", f"unknown: {found.unknown}")
-        else:
-            yield Finding("ok", "optimum", f"{how}{number(found.value)} (gamma {number(DEFAULT_GAMMA)})")
+    if found.value is None:
+        return Finding("no", "optimum", f"unknown: {found.unknown}")
+    return Finding("ok", "optimum", f"{how}{number(found.value)} (gamma {number(DEFAULT_GAMMA)})")
 
 
 def _dynamics(facts: "EnvironmentFacts", dynamics: "CompiledDynamics") -> Iterator[Finding]:

@@ -32,11 +32,8 @@ def no_optimum(why: str) -> Optimum:
     return Optimum(np.zeros((0, 0)), None, why)
 
 
-def without_model(facts: EnvironmentFacts, *, tabulated: bool) -> Optimum:
+def without_model(facts: EnvironmentFacts) -> Optimum:
     """The `Optimum` of an environment without a model that can be solved."""
-    if tabulated:
-        solved = "rlsuite.solve(rlsuite.tabulate(env, gamma=...)), or 'rlsuite solve --tabulate', bounds it"
-        return no_optimum(f"the observations of {facts.name} do not tell its states apart; {solved}")
     space = facts.env.observation_space
     dtype: object = space.dtype
     real_numbers = isinstance(space, gymnasium.spaces.Box) and isinstance(dtype, np.dtype) and dtype.kind == "f"
@@ -75,6 +72,13 @@ class Optima:
             optimum = _of_pomdp(model) if isinstance(model, POMDP) else _of_mdp(model)
             self._solved.append((model, optimum))
             return optimum
+
+    def of_hidden(self, model: POMDP, name: str) -> Optimum:
+        """What is known of the optimum where observations do not tell the states of this model apart."""
+        seen = self.of(model.mdp).value
+        bound = "" if seen is None else f"an agent that sees them gets {seen:.6g} at best, and no other gets more; "
+        solved = "rlsuite.solve(rlsuite.tabulate(env, gamma=...)), or 'rlsuite solve --tabulate', bounds it"
+        return no_optimum(f"the observations of {name} do not tell its states apart; {bound}{solved}")
 
     def bounds(self, model: MDP | POMDP, limit: int) -> tuple[Bounds, Bounds]:
         """Bounds of the value of every policy at the model's discount, and of its return within this time limit."""

@@ -412,9 +412,9 @@ class Run:
         """The optimum, or why it is unknown."""
         if self.optima is None:
             return NOT_ASKED
-        if (model := self.form.judged) is None:
-            return without_model(self.facts, tabulated=self.form.kind == "attributes")
-        return self.optima.of(model)
+        if self.form.hidden is not None:
+            return self.optima.of_hidden(self.form.hidden, self.facts.name)
+        return without_model(self.facts) if self.form.judged is None else self.optima.of(self.form.judged)
 
     def model_to_evaluate_on(self) -> MDP | POMDP | None:
         """The model by which policies are evaluated exactly; None for episodes."""

@@ -137,6 +137,11 @@ class Form:
         return self.model
 
     @property
+    def hidden(self) -> POMDP | None:
+        """What was found of an environment whose observations do not tell its states apart."""
+        return None
+
+    @property
     def rewards(self) -> tuple[float, float] | None:
         """The least and the largest reward, where there is no model that says so."""
         return None

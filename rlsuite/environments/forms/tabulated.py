@@ -82,13 +82,19 @@ class Tabulated(Form):
     @property
     def judged(self) -> MDP | POMDP | None:
         """The model that it declares, or that of what was found, if observations tell the states apart."""
-        return self._found if self.model is None else self.model
+        if self.model is not None:
+            return self.model
+        return self._found if isinstance(self._found, MDP) else None
+
+    @property
+    def hidden(self) -> POMDP | None:
+        """The model of what was found, if observations do not tell its states apart."""
+        return self._found if self.model is None and isinstance(self._found, POMDP) else None
 
     @cached_property
-    def _found(self) -> MDP | None:
+    def _found(self) -> MDP | POMDP:
         numbering = Numbering(self.facts.env.observation_space)
-        found = model_of(self.tabulation, numbering, self._gamma, self.facts.name)
-        return found if isinstance(found, MDP) else None
+        return model_of(self.tabulation, numbering, self._gamma, self.facts.name)
 
     @property
     def rewards(self) -> tuple[float, float] | None:
