@@ -19,8 +19,8 @@ gymnasium.register_envs(rlsuite_envs)
 
 OURS = sorted(name for name, kind in agent_classes().items() if getattr(rl, name, None) is kind)
 
-COMPILED_AT_ONCE = {"LinearThompson", "PosteriorSampling", "ThompsonBernoulli"}
-"""Their rules draw from a beta distribution, square or take a hypotenuse: Python's result differs in the last bit."""
+COMPILED_AT_ONCE = {"ThompsonBernoulli"}
+"""Its rule draws from a beta distribution: Python's result differs in the last bit."""
 
 
 @pytest.fixture(autouse=True)
