@@ -18,9 +18,9 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 sys.path.insert(0, str(DOCS))
 
-from contact_sheet import TILE, place  # noqa: E402
+from contact_sheet import TILE, place  # noqa: E402 - beside this file, found by the line above
 
-import rlsuite  # noqa: E402
+import rlsuite  # noqa: E402 - in order, after what is beside this file
 
 project = "rlsuite"
 author = copyright = "The rlsuite maintainers"

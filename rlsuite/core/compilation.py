@@ -73,7 +73,8 @@ def has_machine_code() -> bool:
             with uninterrupted(), preparing():
                 import_module("rlsuite.core.machine_code")
         except Exception as error:  # numba does not know this NumPy, or its compiler lacks a library
-            _broken.append(f"numba cannot be imported ({str(error).splitlines()[0]})")
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
+            _broken.append(f"numba cannot be imported ({reason})")
     if no_machine_code():
         _say_that_it_is_slow()
     return not no_machine_code()

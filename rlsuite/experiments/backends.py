@@ -68,7 +68,7 @@ class Threads(Executor):
                 continue
             try:
                 result = call()
-            except BaseException as error:  # raised again by whoever asks for the result
+            except BaseException as error:  # kept in the future, whose result() raises it again
                 future.set_exception(error)
             else:
                 future.set_result(result)

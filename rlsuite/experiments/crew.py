@@ -1,4 +1,4 @@
-"""Cells are sent to backends in batches, and what comes back is written: by one thread, whoever learns.
+"""Cells are sent to backends in batches; one thread writes what comes back, wherever it was learned.
 
 By default this process begins alone, in one thread. How long cells take, and how much of that in compiled loops,
 decides who helps: other threads, which can learn while a compiled loop runs; or other processes, if there is enough to

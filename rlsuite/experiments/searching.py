@@ -353,7 +353,9 @@ def _ranges(agent: Any, space: Space) -> dict[str, _Range]:
         ends: Any = {**cast("Any", given), "n": 2} if kind != "choices" else given
         values: tuple[Any, ...] = tuple(setting[name] for setting in settings({name: ends}, "search"))
         if not all(isinstance(value, bool | int | float | str) for value in values):
-            raise ParameterError(f"search: {name} has values that are no numbers, strings or booleans: sweep them")
+            raise ParameterError(
+                f"search: {name} has values that are not numbers, strings or booleans; rlsuite.sweep takes them"
+            )
         if kind != "choices" and values[0] >= values[1]:
             raise ParameterError(f"search: {kind} of {name} needs a lower and an upper end, got {ends[kind]!r}")
         whole = kind != "choices" and type(_value(agent, name)) is int

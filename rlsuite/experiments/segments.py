@@ -93,7 +93,7 @@ class Entry(NamedTuple):
 
     @property
     def content(self) -> tuple[object, ...]:
-        """What must be the same whoever learned it."""
+        """What must be the same in every process and on every machine."""
         return self.about, self.shared, self.own
 
 

@@ -72,7 +72,7 @@ def parameter_map(
     Raises
     ------
     ParameterError
-        If there is no sweep of two parameters among the results, no such parameter, or no setting at `at`.
+        If no result is of a sweep of two parameters, a parameter is unknown, or `at` names no setting of the sweep.
     """
     from rlsuite.experiments.sweeping import Sweep
 

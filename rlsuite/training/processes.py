@@ -149,7 +149,7 @@ class Seeds:
     def _begin_to_look(self, looks: threading.Thread) -> None:
         try:
             looks.start()
-        except RuntimeError as error:  # in a browser there are no threads
+        except RuntimeError as error:  # Python in a browser cannot start threads
             self._unable(str(error))
 
     def _work(self) -> None:

@@ -50,7 +50,7 @@ def test_mistakes_are_named_before_optuna_is_asked_for(monkeypatch):
         ({"learning_rate": {"log": [0.0, 1.0]}}, "search: log of learning_rate needs two finite ends, both positive"),
         ({"learning_rate": {"log": [1.0, 0.1]}}, "search: log of learning_rate needs a lower and an upper end"),
         ({"learning_rate": {"linear": [0.0, 2.0]}}, r"learning_rate=2.0 .* \[0, 1\]"),
-        ({"exploration": [rl.EpsilonGreedy(0.1)]}, "search: exploration has values that are no numbers"),
+        ({"exploration": [rl.EpsilonGreedy(0.1)]}, "search: exploration has values that are not numbers"),
     ):
         with pytest.raises(ParameterError, match=message):
             rl.search(rl.QLearning(), "FrozenLake-v1", space, steps=100)
