@@ -29,9 +29,9 @@ from rlsuite.experiments.work import Work
 from rlsuite.experiments.writing import versions, writing
 
 LONG = """
-steps = 800_000
+steps = 8_000_000
 seeds = 6
-evaluate_every = 400_000
+evaluate_every = 4_000_000
 
 [[environments]]
 id = "rlsuite/GridGoal-v0"
@@ -153,7 +153,8 @@ def start(file, folder, workers):
     """The command itself, in a process of its own."""
     # A process that was started in the background may ignore SIGINT, and its children with it.
     heard = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    command = [sys.executable, "-c", heard + "from rlsuite.cli import main; sys.exit(main())"]
+    often = "from rlsuite.experiments import store; store.EVERY = 0.02; "  # so that cells are kept one by one
+    command = [sys.executable, "-c", heard + often + "from rlsuite.cli import main; sys.exit(main())"]
     command += ["run", str(file), "--output", str(folder), "--workers", str(workers)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
