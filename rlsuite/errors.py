@@ -12,6 +12,7 @@
     |-- FileError             a missing, malformed, truncated or foreign file
     |-- CompilationError      a rule or another function that numba cannot compile (also a TypeError)
     |-- LearningError         a run that had to stop: NaN reward, impossible action ...
+    |   `-- LimitReached      a cell of an experiment that ran past its limits
     |-- NotLearned            an agent asked for what it has not learned yet
     |-- MissingPackage        an optional package that is not installed           (also an ImportError)
     `-- ConformanceError      an agent that does not meet the requirements    (also an AssertionError)
@@ -78,6 +79,10 @@ class CompilationError(RlsuiteError, TypeError):
 
 class LearningError(RlsuiteError):
     """A run had to stop; what was learned until then is kept."""
+
+
+class LimitReached(LearningError):
+    """A cell of an experiment took more time or memory than its limits allow."""
 
 
 class NotLearned(RlsuiteError):

@@ -17,6 +17,7 @@ from rlsuite.cli.options import (
     add_workers_flag,
     command,
     import_packages,
+    keywords,
     parameters,
     whole_number,
     workers_of,
@@ -60,6 +61,12 @@ def add(commands: Commands) -> None:
         metavar="K/N",
         help="learn only the K-th of N parts; other processes, also on other machines, may learn the others in the "
         "same folder at the same time",
+    )
+    run.add_argument(
+        "--limits",
+        nargs="+",
+        metavar="KEY=VALUE",
+        help="what a part may take, seconds=60 memory=2GB; one that takes more has failed",
     )
     run.add_argument("--most-cells", type=whole_number, metavar="N", help="refuse more cells (default 1,000,000)")
     run.add_argument("--dry-run", action="store_true", help="print what would be done")
@@ -116,6 +123,8 @@ def run_experiment(chosen: argparse.Namespace) -> int:
     from rlsuite.training.failures import failure_table
 
     changes = {key: getattr(chosen, key) for key in ("seeds", "loop") if getattr(chosen, key) is not None}
+    if chosen.limits:
+        changes["limits"] = keywords("--limits", chosen.limits)
     experiment = Experiment.read(chosen.file, **changes)
     check_figures(experiment.figures)
     folder = Path(chosen.output) if chosen.output else Path(chosen.file).with_suffix("")

@@ -13,6 +13,7 @@ from rlsuite.core.keywords import SaysWhatToWrite
 from rlsuite.core.narrowing import Table, is_list, is_mapping
 from rlsuite.errors import ParameterError
 from rlsuite.experiments.folder import as_folder
+from rlsuite.experiments.limits import Limits
 from rlsuite.training.budget import LOOPS, Budget, LoopChoice
 
 SEARCH: Final = ("trials", "seeds", "fresh_seeds", "measure")
@@ -109,6 +110,7 @@ class Settings(SaysWhatToWrite):
     name: str = "experiment"
     file: Path | None = None
     search: Table = field(default_factory=lambda: {})
+    limits: Table = field(default_factory=lambda: {})
 
     def __post_init__(self) -> None:
         Budget.of(self.steps, self.episodes, self.evaluate_every, self.record_every)
@@ -129,9 +131,12 @@ class Settings(SaysWhatToWrite):
                 f"figures={self.figures!r} must be a list of names, or of tables with a name, as in "
                 '{ name = "episode_return", ylim = [-100, 0] }'
             )
+        if not is_mapping(cast("object", self.search)):
+            raise ParameterError(f"search={self.search!r} must be a table, such as {{ trials = 100, seeds = 5 }}")
         for key in self.search:
             if key not in SEARCH:
                 raise ParameterError(f"search: {errors.unknown('key', key, SEARCH)}; each agent says where to search")
+        Limits.of(self.limits)
         for what, entries in (("environments", self.environments), ("agents", self.agents)):
             if not entries:
                 raise ParameterError(f"{what} is empty; give at least one")
@@ -156,7 +161,7 @@ class Settings(SaysWhatToWrite):
         seeds = seed_list(self.seeds)
         common = {"name": self.name, **self.timing, "seeds": seeds, "loop": self.loop, "regret": self.regret}
         common |= {"keep": self.keep} if self.keep != "records" else {}
-        common |= {"search": dict(self.search)} if self.search else {}
+        common |= {name: dict(one) for name, one in (("search", self.search), ("limits", self.limits)) if one}
         return {**common, "figures": list(self.figures), "environments": environments, "agents": agents}
 
     @property

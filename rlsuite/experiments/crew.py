@@ -5,6 +5,7 @@ decides who helps: other threads, which can learn while a compiled loop runs; or
 do for them to be started. If all together are not faster than this one thread was, it goes on alone.
 """
 
+import math
 import secrets
 import threading
 import time
@@ -18,10 +19,19 @@ from typing import NamedTuple, NoReturn
 
 from rlsuite.agents.schedules import EPISODES, STEPS
 from rlsuite.core.files import replacing
-from rlsuite.errors import LearningError, NotLearned, OneProcessWarning, RlsuiteError, level_of_the_caller
+from rlsuite.errors import (
+    LearningError,
+    LimitReached,
+    NotLearned,
+    OneProcessWarning,
+    ParameterError,
+    RlsuiteError,
+    level_of_the_caller,
+)
 from rlsuite.experiments.backends import Backend, backend_of
 from rlsuite.experiments.checkpoints import CHECKPOINTS, CellCheckpoint
 from rlsuite.experiments.config import Settings
+from rlsuite.experiments.limits import Limits
 from rlsuite.experiments.progress import Progress
 from rlsuite.experiments.runs import Case, Cell, seeds_of
 from rlsuite.experiments.segments import OWN, entry_of, is_possible
@@ -114,7 +124,9 @@ class Crew:
         self.ends = always if fail_fast else ends_all
         seeds = seeds_of(cells)
         common = experiment.timing, experiment.loop, experiment.regret, folder, secrets.token_hex(8)
-        self.works = {case: Work(case, *common, len(cells) >= MANY, experiment.keep, made_with) for case in seeds}
+        self.limits = Limits.of(experiment.limits)
+        more = len(cells) >= MANY, experiment.keep, made_with, self.limits
+        self.works = {case: Work(case, *common, *more) for case in seeds}
         self.todo = deque((case, deque(waiting)) for case, waiting in seeds.items())
         self.n_todo = len(cells)
         self.backends: list[Backend] = []
@@ -139,6 +151,10 @@ class Crew:
         progress : bool
             Whether to show how far it is.
         """
+        if self.limits.memory < math.inf and backend == "threads" and self.workers > 1:
+            raise ParameterError(
+                "limits.memory with backend='threads': threads share their memory; use backend='processes', or 1 worker"
+            )
         own = "threads" if backend == "auto" else backend
         self.backends.append(backend_of(own, 1 if backend == "auto" else self.workers))
         helped = backend != "auto" or self.workers == 1
@@ -265,7 +281,8 @@ class Crew:
             kept = outcome if outcome.seed == seed else replace(outcome, seed=seed)
             bar.finish(kept)
         self.writer.add(entry_of(case.pair, case.spec, made_with, kept))
-        if self._checkpoints.is_dir():
+        limited = isinstance(outcome, FailedRun) and isinstance(outcome.error, LimitReached)
+        if self._checkpoints.is_dir() and not limited:  # which goes on from there, if it gets more
             self.writer.flush()
             CellCheckpoint(self.folder, case.pair, seed, case.spec, made_with).remove()
 
@@ -312,6 +329,7 @@ class Crew:
             return False
         else:
             free = self.experiment.loop != "stepwise" and self.compiles(self.todo[0][0])
+        free = free and self.limits.memory == math.inf  # threads share their memory
         left = self.pace.left(self.todo, max(self.pace.since_begin(), UNKNOWN_AFTER))
         if left < (0.5 if free else LEAST_SECONDS):
             return False

@@ -4,7 +4,7 @@
 
     steps = 2_000                     # or episodes = ...
     seeds = 30                        # or a list of seeds
-    evaluate_every = 100              # optional, as are record_every, loop and name
+    evaluate_every = 100              # optional, as are record_every, loop, limits and name
 
     [[environments]]
     id = "CliffWalking-v1"            # or module:Id, or file.py:Class relative to this file
@@ -76,6 +76,9 @@ class Experiment(Settings):
         Name of the experiment.
     search : dict
         How much ``rlsuite search`` tries: ``trials``, ``seeds``, ``fresh_seeds`` and ``measure`` of `rlsuite.search`.
+    limits : dict
+        What a cell may take: ``seconds``, and ``memory`` by which its process may grow, such as ``"2 GB"``. A cell that
+        takes more has failed; the others are learned. One call of compiled code is not interrupted.
     file : Path, optional
         The TOML file that it was read from; file names are relative to its folder.
 

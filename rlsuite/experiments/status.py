@@ -142,7 +142,7 @@ def merge_results(into: str | os.PathLike[str], folders: Sequence[str | os.PathL
 
 def _numbers(config: dict[str, Any]) -> dict[str, Any]:
     """What the numbers of an experiment depend on."""
-    return {name: value for name, value in config.items() if name not in ("figures", "loop", "keep")}
+    return {name: value for name, value in config.items() if name not in ("figures", "loop", "keep", "limits")}
 
 
 def _pairs(config: dict[str, Any]) -> Iterator[Pair]:

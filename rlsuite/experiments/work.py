@@ -30,6 +30,7 @@ from rlsuite.environments.facts import facts_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.forms.known_kinds import is_known_kind
 from rlsuite.experiments.checkpoints import CellCheckpoint, learn_cell
+from rlsuite.experiments.limits import Limits, within
 from rlsuite.experiments.runs import Case
 from rlsuite.experiments.writing import versions
 from rlsuite.training.budget import Budget, LoopChoice
@@ -112,6 +113,8 @@ class Work:
         Whether agents are kept.
     made_with : mapping
         The versions in this process.
+    limits : Limits
+        Of each cell; with some, each begins from scratch.
     """
 
     def __init__(
@@ -125,13 +128,15 @@ class Work:
         many: bool,
         keep: str,
         made_with: Mapping[str, str],
+        limits: Limits,
     ) -> None:
         self.agent = dataclasses.replace(case.agent.agent)
         self.env_id, self.keywords = case.env_id, case.keywords
         self.pair, self.spec = case.pair, case.spec
         self.timing, self.regret, self.folder = timing, regret, folder
         self.loop: LoopChoice = loop
-        self.experiment, self.many, self.keep, self.made_with = experiment, many and keep == "records", keep, made_with
+        self.experiment, self.keep, self.made_with, self.limits = experiment, keep, made_with, limits
+        self.many = many and keep == "records" and not limits.are_set
         self.own_loop = type(self.agent).learn is not Agent.learn
 
     def __call__(self, seeds: Sequence[int], stop: threading.Event) -> Outcomes:
@@ -191,7 +196,8 @@ class Work:
     def _alone(self, bench: Bench, seed: int, stop: threading.Event, agents: dict[int, bytes]) -> Record | FailedRun:
         agent = dataclasses.replace(self.agent)
         running[threading.get_ident()] = agent
-        try:
+
+        def learn() -> Record:
             env, known = self._environment(bench)
             own = env if known else self._copy(env)
             try:
@@ -202,6 +208,9 @@ class Work:
             finally:
                 if own is not env:
                     own.close()
+
+        try:
+            return within(self.limits, learn)
         except Exception as error:  # any error of the environment or the agent
             steps: int | None = getattr(agent, "steps_", None)
             return FailedRun.of(error, None if steps is None else steps + 1)

@@ -74,7 +74,7 @@ BAD = {
     "unknown key": (
         "step = 5\n" + HEAD + LAKE + LEARNER,
         "step: unknown key 'step'; did you mean 'steps'? (choices: agents, environments, episodes, "
-        "evaluate_every, figures, keep, loop, name, record_every, regret, search, seeds, steps)",
+        "evaluate_every, figures, keep, limits, loop, name, record_every, regret, search, seeds, steps)",
     ),
     "unknown key of an environment": (
         HEAD + LAKE + "parametres = {}\n" + LEARNER,

@@ -6,6 +6,7 @@ import pytest
 
 import rlsuite as rl
 from rlsuite.experiments import AgentEntry, EnvironmentEntry, Experiment, work
+from rlsuite.experiments.limits import Limits
 from rlsuite.experiments.work import Work, serve
 from rlsuite.training.failures import FailedRun
 from rlsuite.training.processes import pickled
@@ -33,7 +34,7 @@ def works(folder, environments, agents, many=True, **timing):
         seeds=1,
         **timing,
     )
-    common = timing, "auto", True, folder, str(folder), many, "records", {"rlsuite": "0"}
+    common = timing, "auto", True, folder, str(folder), many, "records", {"rlsuite": "0"}, Limits()
     return [Work(cell.case, *common) for cell in experiment.cells()]
 
 
