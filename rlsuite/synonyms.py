@@ -43,6 +43,7 @@ SYNONYMS: Final[dict[str, tuple[str, ...]]] = {
     "lmbda": _LAMBDA,
     "gaelambda": _LAMBDA,
     "tracedecay": _LAMBDA,
+    "features": ("features", "policy=LinearPolicy({})"),
     "initialq": ("initial_value",),
     "qinit": ("initial_value",),
     "buffersize": ("replay_size",),

@@ -125,6 +125,8 @@ def test_learn_of_policy_search_and_from_batches():
     search = approximation.CrossEntropyMethod()
     with pytest.raises(CallError, match=r"^learn\(\) has no parameter 'n_iter'; did you mean iterations=5\?"):
         search.learn("CartPole-v1", n_iter=5)
+    with pytest.raises(CallError, match=r"'features'; did you mean policy=LinearPolicy\(OneHot\(\)\)\?"):
+        approximation.CrossEntropyMethod(features=approximation.OneHot())
     with pytest.raises(CallError, match=r"^learn\(\) has no parameter 'verbose'; did you mean progress=True\?"):
         approximation.LSPI(features=approximation.Identity()).learn(None, verbose=True)
 

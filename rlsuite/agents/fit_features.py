@@ -387,14 +387,17 @@ class Outside:
         Raises
         ------
         LearningError
-            If the estimator fails, by an error of whatever class.
+            If the estimator fails, by an error of whatever class, or makes what is no finite number.
         """
         if self.known.size:
             within = np.clip(vectors, *self.known)
             self.outside[0] += np.count_nonzero((within != vectors).any(axis=1))
             vectors = within
         with naming(f"features: {type(self.features.estimator).__name__} cannot transform {len(vectors)} observations"):
-            return np.ascontiguousarray(dense(self.features(vectors)), dtype=np.float64)
+            made = np.ascontiguousarray(dense(self.features(vectors)), dtype=np.float64)
+            if not np.isfinite(made).all():
+                raise ValueError(f"of {vectors[~np.isfinite(made).all(axis=1)][0].tolist()} it makes NaN or infinity")
+            return made
 
     def bind(self, found: Encoding) -> tuple[FeatureMap, Encoding]:
         """The map and the encoding of an agent that is shown the features."""

@@ -363,7 +363,7 @@ def agent_of(chosen: argparse.Namespace) -> "Agent":
         If there is no such agent, or it does not take a parameter.
     """
     from rlsuite.core.described import match
-    from rlsuite.experiments.lookup import find_agent_class
+    from rlsuite.experiments.lookup import find_agent_class, place_features
     from rlsuite.registry import build_agent, learner_classes
 
     try:
@@ -386,20 +386,9 @@ def agent_of(chosen: argparse.Namespace) -> "Agent":
             "--values has its own features: write --values linear --values.features MAP --values.fit_on N, or leave "
             "--values out; a network has them, too"
         )
-    if "features" in plain:
-        own_features = {"features": plain["features"], **({} if chosen.fit_on is None else {"fit_on": chosen.fit_on})}
-        if "policy" in fields - {"features"}:  # what is searched for has features
-            plain["policy"] = {"name": "LinearPolicy", **own_features}
-        elif chosen.fit_on is not None and "values" in fields:
-            plain["values"] = {"name": "Linear", **own_features}
-        if "policy" in plain or "values" in plain:
-            del plain["features"]
-    if chosen.fit_on is not None and not {"policy", "values"} & plain.keys():
-        raise ParameterError(
-            f"--fit-on: {kind.__name__} has no features that learn from the first observations of a run"
-            if "features" in fields
-            else f"--fit-on: {kind.__name__} has no features"
-        )
+    if chosen.fit_on is not None:
+        plain["fit_on"] = chosen.fit_on
+    plain = place_features(kind, plain)
     given = {flag: getattr(chosen, flag) for flag in EXPLORATION_FLAGS if getattr(chosen, flag) is not None}
     # Some agents have such a parameter of their own: the epsilon of EXP3, the c of UCB1.
     own = fields & given.keys()

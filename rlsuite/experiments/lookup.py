@@ -93,11 +93,41 @@ def agent_from_table(table: Table, where: str, folder: Path = Path()) -> Any:
         kind = find_agent_class(spec, folder)
     except RlsuiteError as error:
         raise type(error)(f"{where}.name: {error}") from error
-    _check_keys(kind, table, where)
     try:
-        return build_agent({**table, "name": kind.__name__}, partial(named_class, folder=folder))
+        placed = place_features(kind, table)
+    except ParameterError as error:
+        raise ParameterError(f"{where}.{error}") from error
+    _check_keys(kind, placed, where)
+    try:
+        return build_agent({**placed, "name": kind.__name__}, partial(named_class, folder=folder))
     except (ParameterError, FileError) as error:
         raise type(error)(f"{where}: {error}") from error
+
+
+def place_features(kind: type, table: Table) -> dict[str, Any]:
+    """Return the parameters of an agent with ``features`` and ``fit_on`` where its class has them.
+
+    What a search looks for has features, a `LinearPolicy`; `Linear` values know how many observations to fit them on.
+
+    Raises
+    ------
+    ParameterError
+        If there is ``fit_on``, but nothing that it is for.
+    """
+    fields = {field.name for field in dataclasses.fields(kind)}
+    own = {key: table[key] for key in ("features", "fit_on") if key in table}
+    others = {key: value for key, value in table.items() if key not in own}
+    if own.keys() <= fields:
+        return dict(table)
+    if "features" in own and "policy" in fields - table.keys():
+        return {**others, "policy": {"name": "LinearPolicy", **own}}
+    if "features" in own and "values" in fields - table.keys():
+        return {**others, "values": {"name": "Linear", **own}}
+    if "fit_on" not in own:
+        return dict(table)
+    if {"policy", "values"} & table.keys():
+        raise ParameterError("fit_on: its values, or its policy, have a table of their own; write fit_on there")
+    raise ParameterError(f"fit_on: {kind.__name__} has no features that learn from the first observations of a run")
 
 
 def _check_keys(kind: type, table: Table, where: str) -> None:

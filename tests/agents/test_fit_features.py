@@ -175,6 +175,13 @@ def test_what_cannot_be_fitted_is_named():
     with pytest.raises((ParameterError, LearningError, UnsuitableEnvironment), match=r"Broken cannot .*tired"):
         sarsa(Broken()).learn(cliff(), steps=10, seed=1)
 
+    class Endless(StandardScaler):
+        def transform(self, X, copy=None):
+            return super().transform(X) / np.where(X == 0.0, 0.0, 1.0)
+
+    with np.errstate(all="ignore"), pytest.raises(LearningError, match=r"Endless cannot .* \[0.0, 0.0\] it makes NaN"):
+        sarsa(Endless()).learn(cliff(), steps=10, seed=1)
+
 
 def test_maps_of_state_numbers_on_a_grid_warn_and_no_others():
     grid = "CliffWalking-v1"

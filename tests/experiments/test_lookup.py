@@ -3,8 +3,9 @@ import sys
 import pytest
 
 import rlsuite as rl
+from rlsuite.core.described import describe
 from rlsuite.errors import FileError, ParameterError
-from rlsuite.experiments.lookup import find_agent_class
+from rlsuite.experiments.lookup import agent_from_table, find_agent_class
 
 AGENT = "import rlsuite as rl\n\nclass Patient(rl.QLearning):\n    pass\n"
 
@@ -38,6 +39,21 @@ def test_class_in_a_module(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     assert find_agent_class("lookup_agents_for_tests:Hasty").__name__ == "Hasty"
     del sys.modules["lookup_agents_for_tests"]
+
+
+def test_features_stand_beside_the_name_whichever_part_of_the_agent_has_them():
+    given = {"features": {"name": "clusters", "n_clusters": 3}, "fit_on": 50}
+    for name, part, owner in (("q-learning", "values", "Linear"), ("perturbation-search", "policy", "LinearPolicy")):
+        plain = describe(agent_from_table({"name": name, **given}, "agents[0]"))
+        assert plain[part]["name"] == owner
+        assert plain[part]["features"] == {"name": "Clusters", "n_clusters": 3}
+        assert plain[part]["fit_on"] == 50
+        with pytest.raises(ParameterError, match=r"fit_on: its values, or its policy, have a table"):
+            agent_from_table({"name": name, part: {"name": owner}, "fit_on": 50}, "agents[0]")
+    plain = describe(agent_from_table({"name": "q-learning", "features": "one-hot"}, "agents[0]"))
+    assert plain["features"] == {"name": "OneHot"}
+    with pytest.raises(ParameterError, match=r"agents\[0\]\.fit_on: FittedQ has no features that learn from the first"):
+        agent_from_table({"name": "FittedQ", "features": "one-hot", "fit_on": 50}, "agents[0]")
 
 
 @pytest.mark.slow

@@ -187,6 +187,44 @@ def test_killed_and_resumed_gives_the_bytes_of_an_uninterrupted_run(toml, tmp_pa
     assert tree(killed) == tree(whole)
 
 
+APPROXIMATORS = """
+steps = 300
+seeds = 2
+environments = [{ id = "rlsuite/GridGoal-v0" }]
+
+[[agents]]
+name = "FittedQ"
+regressor = "sklearn.tree:DecisionTreeRegressor"
+
+[[agents]]
+name = "CrossEntropyMethod"
+features = "one-hot"
+
+[[agents]]
+name = "LSPI"
+features = { name = "clusters", n_clusters = 3 }
+observe = "cell"
+
+[[agents]]
+name = "ClassifierPolicy"
+classifier = "sklearn.tree:DecisionTreeClassifier"
+"""
+"""Their cells begin anew after a kill."""
+
+
+@pytest.mark.slow
+def test_killed_while_batches_searches_and_classifiers_learn(toml, tmp_path, tree):
+    file = toml(APPROXIMATORS, name="approximators.toml")
+    Experiment.read(file).run(tmp_path / "whole")
+    process = start(file, tmp_path / "killed", 1)
+    wait_for_cells(process, tmp_path / "killed", 1)
+    process.kill()
+    process.communicate()
+    assert 1 <= len(cells_below(tmp_path / "killed")) < 8
+    Experiment.read(file).run(tmp_path / "killed")
+    assert tree(tmp_path / "killed") == tree(tmp_path / "whole")
+
+
 @pytest.mark.slow
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(toml, tmp_path, tree):
     file = toml(LONG, name="long.toml")

@@ -12,6 +12,7 @@ import rlsuite as rl
 from rlsuite.agents import end_step, locate, locate_next, update, value
 from rlsuite.agents.exploration import NO_ACTION
 from rlsuite.agents.storage import learned_arrays
+from rlsuite.approximation import Standardization
 from rlsuite.errors import ConformanceError, LearningError, ParameterError, UnsuitableEnvironment
 from rlsuite.registry import agent_classes
 from rlsuite.testing import agent_checks, check_agent
@@ -24,6 +25,10 @@ OURS = sorted(name for name, kind in agent_classes().items() if getattr(rl, name
 @pytest.mark.parametrize("name", OURS)
 def test_every_agent_of_ours_conforms(name):
     check_agent(agent_classes()[name]())
+
+
+def test_a_reward_that_is_none_may_be_met_while_features_fit_themselves():
+    agent_checks()["nonsense_is_refused"](rl.Sarsa(features=Standardization()))
 
 
 TABLES = ("CliffWalking-v1", "FrozenLake-v1", "Taxi-v4")

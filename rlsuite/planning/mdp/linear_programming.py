@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from rlsuite.core.array_like import ArrayLike
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
@@ -147,6 +148,7 @@ def _constraints(lookahead: Lookahead, pairs: IndexArray) -> "Matrix":
     return here - lookahead.mdp.gamma * lookahead.continuation[pairs]
 
 
+@says_what_to_write
 def occupancy(mdp: MDP, policy: ArrayLike) -> FloatArray:
     """Return the expected discounted number of times that each action is taken in each state, from the start.
 
