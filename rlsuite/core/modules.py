@@ -1,19 +1,25 @@
 """Modules that a user names: ``package.module`` is imported, ``file.py`` is run."""
 
+import hashlib
 import importlib
 import importlib.util
+import os
 import pkgutil
 import sys
 import zlib
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 from rlsuite.errors import FileError, RlsuiteError
 from rlsuite.synonyms import nearest
 
 WRITTEN: Final = "__rlsuite_written__"
 """Attribute of the module of a file: the name of the file, as the user wrote it."""
+
+CONTENT: Final = "__rlsuite_content__"
+"""Another: what the file held when it was run."""
 
 
 def parts_of(spec: str) -> tuple[str, str]:
@@ -83,6 +89,47 @@ def _nearest_to(source: str) -> str:
     return f"; did you mean '{parent}.{near[0]}'?" if near else ""
 
 
+def files_run() -> dict[str, tuple[str, str]]:
+    """Name of the module of each file that `run_file` has run -> its path, and the checksum of what it held."""
+    return {
+        name: (str(module.__file__), checksum_of(vars(module)[CONTENT]))
+        for name, module in list(sys.modules.items())
+        if CONTENT in getattr(module, "__dict__", {})
+    }
+
+
+def checksum_of(content: bytes) -> str:
+    """The checksum of a file, SHA-256 in hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def check_content(file: Path, checksum: str) -> None:
+    """Make sure that a file is the one that a run began with.
+
+    Raises
+    ------
+    FileError
+        If it is missing, or differs.
+    """
+    try:
+        same = checksum_of(file.read_bytes()) == checksum
+    except OSError as cause:
+        raise FileError(f"cannot read {file}: {cause.strerror}; every process and machine needs this file") from cause
+    if not same:
+        raise FileError(
+            f"{file} is not what it was when this run began: it has been edited since, or is another version on this "
+            "machine; put it back, or run it again"
+        )
+
+
+class _Source(SourceFileLoader):
+    """Runs what the file says, and not a compiled copy that is taken for it by its date and size."""
+
+    def path_stats(self, path: str | os.PathLike[str]) -> Any:
+        """Tell neither date nor size, so that no copy is looked for."""
+        raise OSError
+
+
 def run_file(file: Path) -> ModuleType:
     """Return the module in a file, executed once per state of the file.
 
@@ -96,19 +143,21 @@ def run_file(file: Path) -> ModuleType:
     if not file.is_file():
         raise FileError(f"there is no file {str(file)!r}")
     resolved = file.resolve()
-    status = resolved.stat()
-    stamp = (status.st_mtime_ns, status.st_size)
+    try:
+        content = resolved.read_bytes()
+    except OSError as cause:
+        raise FileError(f"cannot read {file}: {cause.strerror}") from cause
     # The class must stay importable under its module's name, for pickle and dataclasses among others; the
     # checksum keeps files of the same name in different folders apart.
     name = f"{resolved.stem}_{zlib.crc32(str(resolved).encode()):08x}"
     module = sys.modules.get(name)
-    if module is not None and vars(module).get("__rlsuite_stamp__") == stamp:
+    if module is not None and vars(module).get(CONTENT) == content:
         return module
-    found = importlib.util.spec_from_file_location(name, resolved)
+    found = importlib.util.spec_from_file_location(name, resolved, loader=_Source(name, str(resolved)))
     if found is None or found.loader is None:
         raise FileError(f"{str(file)!r} is not a Python file")
     module = importlib.util.module_from_spec(found)
-    vars(module)["__rlsuite_stamp__"] = stamp
+    vars(module)[CONTENT] = content
     sys.modules[name] = module
     try:
         found.loader.exec_module(module)

@@ -1,6 +1,5 @@
 """A cell: one agent in one environment with one seed, the unit of work, which is computed once."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple, Self
 
 from rlsuite.core.checks import seed_list
 from rlsuite.core.described import describe
+from rlsuite.core.modules import checksum_of
 from rlsuite.core.narrowing import Table, is_list, is_table
 from rlsuite.errors import FileError, ParameterError
 from rlsuite.experiments.cell_folders import seed_folder
@@ -32,6 +32,8 @@ class Case:
         Keywords of the environment's constructor, names of files made absolute.
     env_id : str
         Id of the environment, the name of a file made absolute.
+    files : dict
+        Absolute path -> checksum of each file that is part of the spec.
     """
 
     environment: EnvironmentEntry
@@ -39,6 +41,7 @@ class Case:
     spec: Table
     keywords: Table
     env_id: str
+    files: dict[str, str]
 
     @cached_property
     def pair(self) -> Pair:
@@ -177,8 +180,8 @@ def _flat(table: Table, path: str = "") -> dict[str, Any]:
 
 def _describe(
     experiment: Settings, environment: EnvironmentEntry, agent: AgentEntry
-) -> tuple[dict[str, Any], dict[str, Any], str]:
-    """Spec, keywords of the environment, id of the environment."""
+) -> tuple[dict[str, Any], dict[str, Any], str, dict[str, str]]:
+    """Spec, keywords of the environment, id of the environment, files."""
     given = {**environment.parameters, **environment.limit, **agent.environment}
     files: dict[str, str] = {}
     keywords = {key: _resolve(value, experiment.folder, files) for key, value in given.items()}
@@ -195,7 +198,8 @@ def _describe(
         **({"files": files} if files else {}),
     }
     # as JSON reads it back: tuples become lists
-    return json.loads(json.dumps(spec)), keywords, env_id
+    paths = {str((experiment.folder / name).resolve()): held for name, held in files.items()}
+    return json.loads(json.dumps(spec)), keywords, env_id, paths
 
 
 def _names_in(plain: object) -> Iterator[str]:
@@ -224,6 +228,6 @@ def _resolve(value: Any, folder: Path, files: dict[str, str]) -> Any:
         raise FileError(f"there is no file {file}")
     if not Path(name).suffix or not file.is_file():
         return value
-    files[name] = hashlib.sha256(file.read_bytes()).hexdigest()
+    files[name] = checksum_of(file.read_bytes())
     absolute = str(file.resolve())
     return f"{absolute}:{rest}" if colon else absolute

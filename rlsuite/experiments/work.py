@@ -10,7 +10,6 @@ import copy
 import dataclasses
 import functools
 import json
-import pickle
 import threading
 import time
 import warnings
@@ -25,6 +24,7 @@ import gymnasium
 
 from rlsuite.agents import Agent
 from rlsuite.core.keywords import as_taken_by
+from rlsuite.core.modules import check_content
 from rlsuite.core.narrowing import Table
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.finding import find_env
@@ -36,6 +36,7 @@ from rlsuite.experiments.writing import versions
 from rlsuite.training.budget import Budget, LoopChoice
 from rlsuite.training.failures import FailedRun
 from rlsuite.training.optimum import Optima
+from rlsuite.training.processes import unpickled
 from rlsuite.training.replicas import Replica, Replicas
 from rlsuite.training.results import Record
 from rlsuite.training.run import Run
@@ -131,7 +132,7 @@ class Work:
         limits: Limits,
     ) -> None:
         self.agent = dataclasses.replace(case.agent.agent)
-        self.env_id, self.keywords = case.env_id, case.keywords
+        self.env_id, self.keywords, self.files = case.env_id, case.keywords, case.files
         self.pair, self.spec = case.pair, case.spec
         self.timing, self.regret, self.folder = timing, regret, folder
         self.loop: LoopChoice = loop
@@ -234,7 +235,7 @@ class Work:
         """The environment, and whether all runs can share it."""
         found = bench.environments.get(self._key)
         if found is None:
-            env = find_env(self.env_id, **self.keywords)
+            env = self._made()
             facts = facts_of(env)
             found = env, is_known_kind(facts) and facts.only_transparent()
         _keep(bench.environments, self._key, found)
@@ -245,7 +246,12 @@ class Work:
         try:
             return copy.deepcopy(env)
         except (TypeError, ValueError, RuntimeError):  # a window, a file or a thread cannot be copied
-            return find_env(self.env_id, **self.keywords)
+            return self._made()
+
+    def _made(self) -> "Env":
+        for path, held in self.files.items():
+            check_content(Path(path), held)
+        return find_env(self.env_id, **self.keywords)
 
     def _optima(self) -> Optima | None:
         if not self.regret:
@@ -302,7 +308,7 @@ def serve(payload: bytes, seeds: Sequence[int]) -> Outcomes:
         if len(_received) >= MOST_RECEIVED:
             _received.clear()
         try:
-            work = pickle.loads(payload)  # made by the process that asks for this
+            work = unpickled(payload)
         except Exception as error:  # whatever the parts of an environment raise
             return Outcomes([], 0.0, 0.0, {}, [], {}, f"{type(error).__name__}: {error}")
         _received[payload] = work

@@ -18,11 +18,13 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
 from rlsuite import errors
 from rlsuite.core.compilation import Compiled
 from rlsuite.core.compiling_clock import Compiling
+from rlsuite.core.modules import check_content, files_run, run_file
 from rlsuite.training.failures import FailedRun
 from rlsuite.training.results import Record
 
@@ -320,7 +322,10 @@ class Seeds:
 
 
 def pickled(run: object) -> bytes:
-    """The run by value, where its classes and functions are those of the user's script."""
+    """The run by value, where its classes and functions are those of the user's script.
+
+    Files that were run for it, such as ``agents.py:MyAgent``, are run there, too, if they are the same there.
+    """
     import cloudpickle
 
     pickler: Any = cloudpickle.Pickler
@@ -336,7 +341,26 @@ def pickled(run: object) -> bytes:
 
         sender.reducer_override = reduced
         sender.dump(run)
-        return file.getvalue()
+        content = file.getvalue()
+    files = {name: held for name, held in files_run().items() if name.encode() in content}
+    return pickle.dumps((files, content))
+
+
+def unpickled(payload: bytes) -> Any:
+    """Read what another process has pickled.
+
+    Raises
+    ------
+    FileError
+        If a file that it needs is missing here, or differs.
+    Exception
+        Whatever the parts of an environment raise.
+    """
+    files, content = pickle.loads(payload)  # made by the process that has started this one, or asks for it
+    for path, held in files.values():
+        check_content(Path(path), held)
+        run_file(Path(path))
+    return pickle.loads(content)
 
 
 def begin(parent: int) -> None:
@@ -359,7 +383,7 @@ def _serve(payload: bytes, seeds: Sequence[int], ends: Callable[[FailedRun], boo
     """Learn in another process."""
     if payload not in _read:
         try:
-            _read[payload] = pickle.loads(payload)  # made by the process that has started this one
+            _read[payload] = unpickled(payload)
         except Exception as error:  # whatever the parts of an environment raise
             return Unreadable(f"{type(error).__name__}: {error}")
     run = _read[payload]

@@ -8,7 +8,7 @@ import rlsuite as rl
 from rlsuite.experiments import AgentEntry, EnvironmentEntry, Experiment, work
 from rlsuite.experiments.limits import Limits
 from rlsuite.experiments.work import Work, serve
-from rlsuite.training.failures import FailedRun
+from rlsuite.training.failures import FailedRun, ends_all
 from rlsuite.training.processes import pickled
 
 OWN = """
@@ -85,6 +85,15 @@ def test_an_error_is_an_outcome_and_the_next_cell_is_learned(tmp_path):
     failed = [run for run in runs.values() if isinstance(run, FailedRun)]
     assert len(failed) > 0
     assert "ZeroDivisionError" in repr(failed[0].error)
+
+
+def test_a_file_that_is_edited_meanwhile_ends_the_run(tmp_path):
+    (tmp_path / "own.py").write_text(OWN)
+    (one,) = works(tmp_path, [f"{tmp_path}/own.py:Own"], [rl.QLearning()], steps=2)
+    (tmp_path / "own.py").write_text(OWN.replace("1.0", "2.0"))
+    ((_, failed),) = one([0], threading.Event()).runs
+    assert "own.py is not what it was when this run began" in str(failed.error)
+    assert ends_all(failed)
 
 
 def test_a_run_that_is_stopped_returns_what_it_has(tmp_path):

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 import rlsuite as rl
-from rlsuite.errors import FailedRunsWarning, LearningError, OneProcessWarning
+from rlsuite.core.modules import run_file
+from rlsuite.errors import FailedRunsWarning, FileError, LearningError, OneProcessWarning
 from rlsuite.training import processes
 from rlsuite.training.failures import ends_all
 from rlsuite.training.results import Record
@@ -159,6 +160,20 @@ def test_what_a_script_defines_can_be_sent(tmp_path):
     path.write_text(SCRIPT)  # without a guard: other processes do not run it
     done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=120, check=False)
     assert (done.stdout, done.stderr) == ("fine\n", "")
+
+
+def test_a_file_is_run_where_its_classes_are_sent_to_if_it_is_the_same_there(tmp_path):
+    file = tmp_path / "sent.py"
+    file.write_text("class Sent:\n    x = 1\n")
+    sent = processes.pickled(run_file(file).Sent())
+    del sys.modules[run_file(file).__name__]  # as in another process
+    assert processes.unpickled(sent).x == 1
+    file.write_text("class Sent:\n    x = 2\n")
+    with pytest.raises(FileError, match=r"sent\.py is not what it was when this run began: it has been edited since"):
+        processes.unpickled(sent)
+    file.unlink()
+    with pytest.raises(FileError, match=r"cannot read .*sent\.py: .*; every process and machine needs this file"):
+        processes.unpickled(sent)
 
 
 REGISTERS = """
