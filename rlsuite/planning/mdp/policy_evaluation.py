@@ -76,10 +76,20 @@ def evaluate_policy(mdp: MDP, policy: ArrayLike, *, horizon: int | None = None) 
         for _ in range(steps):
             value = reward + mdp.gamma * cast("FloatArray", chain @ value)
         return value
-    if mdp.gamma == 1.0:
-        return _total_reward(mdp, weights, chain, reward)
-    contracting(lookahead)
-    return solve_fixed_point(mdp.gamma * chain, reward)
+    value = _value(mdp, lookahead, weights, chain, reward)
+    endless = np.isnan(value) & (mdp.start > 0.0)
+    if endless.any():
+        raise ParameterError(
+            f"gamma=1, and from state {int(np.argmax(endless))} this policy may never reach an end: its value may be "
+            "infinite. Use gamma < 1, horizon=, or a policy that reaches an end from every state."
+        )
+    return value
+
+
+def value_where_it_ends(mdp: MDP, weights: FloatArray) -> FloatArray:
+    """Return the value (S,) of a policy (S, A); nan where it may go on for ever, at gamma = 1."""
+    lookahead = Lookahead(mdp)
+    return _value(mdp, lookahead, weights, *induced(lookahead, weights))
 
 
 def induced_by_actions(lookahead: Lookahead, policy: IndexArray) -> tuple["Matrix", FloatArray]:
@@ -98,8 +108,15 @@ def induced(lookahead: Lookahead, weights: FloatArray) -> tuple["Matrix", FloatA
     return average @ lookahead.continuation, average @ lookahead.reward
 
 
+def _value(mdp: MDP, lookahead: Lookahead, weights: FloatArray, chain: "Matrix", reward: FloatArray) -> FloatArray:
+    if mdp.gamma < 1.0:
+        contracting(lookahead)
+        return solve_fixed_point(mdp.gamma * chain, reward)
+    return _total_reward(mdp, weights, chain, reward)
+
+
 def _total_reward(mdp: MDP, weights: FloatArray, chain: "Matrix", reward: FloatArray) -> FloatArray:
-    """Return the undiscounted value, P94 chapter 7, after checking that there is one.
+    """Return the undiscounted value, P94 chapter 7; nan where there may be none.
 
     A policy may stay for ever in a recurrent class without rewards: the value there is 0, as after an end.
     """
@@ -107,15 +124,6 @@ def _total_reward(mdp: MDP, weights: FloatArray, chain: "Matrix", reward: FloatA
     trapped = np.zeros(with_end.n_states, dtype=np.bool_)
     for members in with_end.recurrent_classes:
         trapped[members] = with_end.reward[members].any()
-    begun = np.zeros(with_end.n_states, dtype=np.bool_)
-    begun[: mdp.n_states] = mdp.start > 0.0
-    caught = trapped & reachable(with_end.transition, begun)
-    if caught.any():
-        state = int(np.argmax(caught))
-        raise ParameterError(
-            f"gamma=1, and from state {state} this policy never reaches an end: its value may be infinite. "
-            "Use gamma < 1, horizon=, or a policy that reaches an end from every state."
-        )
     endless = reachable(with_end.transition.T, trapped)[: mdp.n_states]
     moving = np.flatnonzero(with_end.transient[: mdp.n_states] & ~endless)
     value = np.where(endless, np.nan, 0.0)
