@@ -453,7 +453,7 @@ def _policy(mdp: MDP, answer: object) -> AnyArray:
         if missing.size:
             raise ParameterError(f"the answer has no action for state {_name(int(missing[0]), mdp.state_labels)}")
         return actions
-    return np.asarray(cast("ArrayLike", given))
+    return cast("AnyArray", np.asarray(cast("ArrayLike", given)))
 
 
 def _illegal(mdp: MDP, policy: AnyArray) -> BoolArray:
