@@ -453,7 +453,7 @@ def _policy(mdp: MDP, answer: object) -> AnyArray:
         if missing.size:
             raise ParameterError(f"the answer has no action for state {_name(int(missing[0]), mdp.state_labels)}")
         return actions
-    return cast("AnyArray", np.asarray(cast("ArrayLike", given)))
+    return np.asarray(cast("ArrayLike", given))
 
 
 def _illegal(mdp: MDP, policy: AnyArray) -> BoolArray:
@@ -462,7 +462,9 @@ def _illegal(mdp: MDP, policy: AnyArray) -> BoolArray:
     if policy.shape != (states,) or policy.dtype.kind not in "iu":
         return np.zeros(states, dtype=np.bool_)
     given = np.clip(policy, 0, actions - 1)
-    return mdp.legal.any(axis=1) & (given == policy) & ~mdp.legal[np.arange(states), given]
+    wrong: BoolArray = np.asarray(mdp.legal.any(axis=1)) & ~mdp.legal[np.arange(states), given]
+    wrong[given != policy] = False
+    return wrong
 
 
 def _numbers(answer: object, n: int, labels: Sequence[str] | None, needed: BoolArray) -> FloatArray:
