@@ -458,12 +458,10 @@ def _policy(mdp: MDP, answer: object) -> AnyArray:
 
 def _illegal(mdp: MDP, policy: AnyArray) -> BoolArray:
     """(S,): where one action per state is given, and the one of this state is an action, but not legal there."""
-    states, actions = mdp.legal.shape
-    if policy.shape != (states,) or policy.dtype.kind not in "iu":
-        return np.zeros(states, dtype=np.bool_)
-    given = np.clip(policy, 0, actions - 1)
-    wrong: BoolArray = np.asarray(mdp.legal.any(axis=1)) & ~mdp.legal[np.arange(states), given]
-    wrong[given != policy] = False
+    wrong = np.zeros(mdp.n_states, dtype=np.bool_)
+    if policy.shape == wrong.shape and policy.dtype.kind in "iu":
+        known = np.flatnonzero(mdp.legal.any(axis=1) & (policy >= 0) & (policy < mdp.n_actions))
+        wrong[known] = ~mdp.legal[known, policy[known]]
     return wrong
 
 
