@@ -16,7 +16,7 @@ from rlsuite.core.shown import ShowsItself
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.experiments.aggregates import Aggregate, StatisticName, aggregate, profile
 from rlsuite.experiments.paired import LEVEL, Pair, corrected, pair_of
-from rlsuite.experiments.rows import Row, bounds_of, brackets, measures_of, rows_of, samples_of, sign_of, table
+from rlsuite.experiments.rows import Row, bounds_of, brackets, ends_of, measures_of, rows_of, samples_of, sign_of, table
 from rlsuite.experiments.sequential import Verdict, verdict
 from rlsuite.models.aliases import FloatArray
 from rlsuite.training.results import UNKNOWN, Bounds, Results
@@ -251,7 +251,7 @@ def verdicts_of(
 
 def shared_samples(measure: str, one: Results, other: Results) -> tuple[list[int], tuple[FloatArray, FloatArray]]:
     """The seeds that two agents have in common, and the samples (n_seeds,) of both: the greater, the better."""
-    seeds = [[record.seed for record in run.records] for run in (one, other)]
+    seeds = [ends_of(run).seeds for run in (one, other)]
     numbers = [
         dict(zip(own, samples_of(run, measure), strict=True)) for own, run in zip(seeds, (one, other), strict=True)
     ]

@@ -3,12 +3,13 @@
 import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rlsuite.errors import ParameterError
-from rlsuite.training.results import UNKNOWN, Bounds, Results, mean_bounds
+from rlsuite.models.aliases import FloatArray
+from rlsuite.training.results import UNKNOWN, Bounds, Record, Results, common_bounds
 from rlsuite.training.statistics import interval_method, mean_interval
 
 VALUE = "value of the greedy policy"
@@ -18,6 +19,10 @@ VALUE_ERROR = "RMS error of the state values"
 UNDISCOUNTED = "undiscounted return of the greedy policy"
 PER_EPISODE = "return per episode"
 PER_STEP = "reward per step"
+MEASURES = (VALUE_ERROR, FOLLOWED, VALUE, UNDISCOUNTED, PER_EPISODE, PER_STEP)
+"""In the order in which `measures_of` prefers them."""
+
+_REGRET, _END, _OPTIMUM = "regret", "end probability", "optimum"
 
 SURE = 1.0 - 1e-9
 """An event with at least this probability is taken as certain."""
@@ -93,27 +98,95 @@ def measures_of(runs: Sequence[Results]) -> list[str]:
 
     If they have none in common, each has its own first one.
     """
-    able = [_measures_of(run) for run in runs]
+    able = [list(ends_of(run).samples) for run in runs]
     discounted = () if len({run.gamma for run in runs}) == 1 else (VALUE, FOLLOWED, VALUE_ERROR)
     common = [one for one in able[0] if one not in discounted and all(one in other for other in able)]
     return [common[0] if common else own[0] for own in able]
 
 
-def _measures_of(run: Results) -> list[str]:
-    """What a run can be measured by, in the order of `measures_of`."""
-    records = run.records
-    value = FOLLOWED if records[0].follows else VALUE
-    has = {
-        VALUE_ERROR: all(record.value_error.size for record in records),
-        value: all(record.evaluation.size for record in records),
-        UNDISCOUNTED: value == VALUE
-        and all(record.evaluation_return.size and np.isfinite(record.evaluation_return[-1]) for record in records),
-        PER_EPISODE: all(record.episode_return.size for record in records),
+class Ends(NamedTuple):
+    """What the runs of one agent have come to, a number for each seed: all that is compared."""
+
+    seeds: list[int]
+    samples: dict[str, FloatArray]
+    """(n_seeds,) of each measure that all runs have, in the order of `measures_of`."""
+    regret: FloatArray | None
+    """(n_seeds,) of the whole runs; None if it was not recorded."""
+    end_probability: FloatArray | None
+    """(n_seeds,) of the last policies evaluated; None if it is not known."""
+    optimal_value: FloatArray | None
+    """(n_seeds,); None if it is not known."""
+    optimum_unknown: str
+    """Why it is not known, as a phrase."""
+    bounds: dict[str, Bounds]
+    """What no sample of a measure can be below or above: the values of the worst and of the best policy."""
+
+
+_ENDS: "WeakKeyDictionary[Results, Ends]" = WeakKeyDictionary()
+
+
+def ends_of(run: Results) -> Ends:
+    """What runs have come to; each record is read once, and let go.
+
+    Raises
+    ------
+    ParameterError
+        If there is no run.
+    """
+    found = _ENDS.get(run)
+    if found is None:
+        found = _ENDS[run] = _read(run)
+    return found
+
+
+def _read(run: Results) -> Ends:
+    seeds: list[int] = []
+    columns: dict[str, list[float]] = {name: [] for name in (*MEASURES, _REGRET, _END, _OPTIMUM)}
+    value_bounds: set[Bounds] = set()
+    return_bounds: set[Bounds] = set()
+    unknown = ""
+    for record in run.records:
+        seeds.append(record.seed)
+        for name, number in _numbers_of(record).items():
+            if number is not None:
+                columns[name].append(float(number))
+        value_bounds.add(record.value_bounds)
+        return_bounds.add(record.return_bounds)
+        if record.optimal_value is None:
+            unknown = unknown or record.optimum_unknown
+    if not seeds:
+        raise ParameterError(f"{run.agent} in {run.environment} has no finished run: train it, or leave it out")
+    whole = {name: np.array(column) for name, column in columns.items() if len(column) == len(seeds)}
+    bounds = {VALUE: common_bounds(value_bounds), UNDISCOUNTED: common_bounds(return_bounds)}
+    return Ends(
+        seeds,
+        {name: whole[name] for name in MEASURES if name in whole},
+        whole.get(_REGRET),
+        whole.get(_END),
+        whole.get(_OPTIMUM),
+        unknown,
+        {VALUE_ERROR: Bounds(low=0.0), **bounds},
+    )
+
+
+def _numbers_of(record: Record) -> dict[str, float | None]:
+    """What one run has come to; None where it is not known."""
+    value = record.evaluation[-1] if record.evaluation.size else None
+    total = record.evaluation_return[-1] if record.evaluation_return.size and not record.follows else None
+    episodes = record.episode_return
+    return {
+        VALUE_ERROR: record.value_error[-1] if record.value_error.size else None,
+        FOLLOWED if record.follows else VALUE: value,
+        UNDISCOUNTED: total if total is not None and math.isfinite(total) else None,
+        PER_EPISODE: episodes[-math.ceil(episodes.size / 10) :].mean() if episodes.size else None,
+        PER_STEP: record.cumulative_reward[-1] / record.time[-1] if record.time.size else None,
+        _REGRET: record.regret[-1] if record.regret.size else None,
+        _END: record.end_probability,
+        _OPTIMUM: record.optimal_value,
     }
-    return [*(measure for measure, is_there in has.items() if is_there), PER_STEP]
 
 
-def samples_of(run: Results, measure: str) -> NDArray[np.float64]:
+def samples_of(run: Results, measure: str) -> FloatArray:
     """One number per seed, shape (n_seeds,).
 
     Raises
@@ -121,39 +194,21 @@ def samples_of(run: Results, measure: str) -> NDArray[np.float64]:
     ParameterError
         If one is not finite.
     """
-    samples = _samples_of(run, measure)
+    ends = ends_of(run)
+    samples = ends.samples[measure]
     finite = np.isfinite(samples)
     if not finite.all():
         first = int(np.argmin(finite))
         raise ParameterError(
-            f"{run.agent} in {run.environment}, seed {run.records[first].seed}: {measure} is {samples[first]}, which "
+            f"{run.agent} in {run.environment}, seed {ends.seeds[first]}: {measure} is {samples[first]}, which "
             "has no mean with others; learn with a smaller learning_rate, or leave this agent out"
         )
     return samples
 
 
-def _samples_of(run: Results, measure: str) -> NDArray[np.float64]:
-    records = run.records
-    if measure == VALUE_ERROR:
-        return np.array([record.value_error[-1] for record in records])
-    if measure in (VALUE, FOLLOWED):
-        return np.array([record.evaluation[-1] for record in records])
-    if measure == UNDISCOUNTED:
-        return np.array([record.evaluation_return[-1] for record in records])
-    if measure == PER_EPISODE:
-        tails = [record.episode_return[-math.ceil(record.episode_return.size / 10) :] for record in records]
-        return np.array([tail.mean() for tail in tails])
-    steps = [record.time[-1] for record in records]
-    return np.array([record.cumulative_reward[-1] for record in records]) / np.array(steps)
-
-
 def bounds_of(run: Results, measure: str) -> Bounds:
     """What no sample can be below or above: the values of the worst and of the best policy, where they are known."""
-    if measure == VALUE:
-        return mean_bounds(run.records, "value_bounds")
-    if measure == VALUE_ERROR:
-        return Bounds(low=0.0)
-    return mean_bounds(run.records, "return_bounds") if measure == UNDISCOUNTED else UNKNOWN
+    return ends_of(run).bounds.get(measure, UNKNOWN)
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -177,10 +232,11 @@ def _paired(environment: str, runs: list[Results], asked: str | None) -> list[Ro
         return []
     measures = measures_of(runs) if asked is None else [asked] * len(runs)
     for run in runs:
-        if asked is not None and asked not in _measures_of(run):
-            raise ParameterError(f"{run.agent} in {environment} has no {asked}, but {', '.join(_measures_of(run))}")
+        able = ends_of(run).samples
+        if asked is not None and asked not in able:
+            raise ParameterError(f"{run.agent} in {environment} has no {asked}, but {', '.join(able)}")
     rows = [_row(environment, run, measure) for run, measure in zip(runs, measures, strict=True)]
-    kinds = [(measure, *(record.seed for record in run.records)) for run, measure in zip(runs, measures, strict=True)]
+    kinds = [(measure, *ends_of(run).seeds) for run, measure in zip(runs, measures, strict=True)]
     for kind in dict.fromkeys(kinds):
         measure = str(kind[0])
         own = [index for index, other in enumerate(kinds) if other == kind]
@@ -199,43 +255,34 @@ def sign_of(measure: str) -> float:
 
 
 def _row(environment: str, results: Results, measure: str) -> Row:
-    records = results.records
+    ends = ends_of(results)
     samples = samples_of(results, measure)
     interval = _interval(samples, bounds_of(results, measure))
     row = Row(environment, results.agent, measure, len(samples), *interval, None, None)
-    if all(record.regret.size for record in records):
-        regret, low, high = _interval(np.array([record.regret[-1] for record in records]), UNKNOWN)
+    if ends.regret is not None:
+        regret, low, high = _interval(ends.regret, UNKNOWN)
         row = row._replace(regret=regret, regret_low=low, regret_high=high)
-    if all(record.end_probability is not None for record in records):
-        row = row._replace(arriving=sum((record.end_probability or 0.0) >= SURE for record in records))
+    if ends.end_probability is not None:
+        row = row._replace(arriving=int(np.sum(ends.end_probability >= SURE)))
+    optimum = None if ends.optimal_value is None else float(ends.optimal_value.mean())
     if measure == PER_EPISODE and results.gamma == 1.0:  # the optimum is a return, too
-        row = row._replace(optimum=_optimum(results))
+        row = row._replace(optimum=optimum)
     if measure != VALUE:
         return row
-    optimum = _optimum(results)
     share = row.mean / optimum if optimum is not None and optimum > 0.0 <= row.mean else None
-    row = row._replace(optimum=optimum, share=share)
-    if optimum is None:
-        unknown = next((one.optimum_unknown for one in records if one.optimal_value is None), "")
-        row = row._replace(optimum_unknown=unknown)
-    totals = np.array([record.evaluation_return[-1] for record in records if record.evaluation_return.size])
-    if len(totals) == len(records) and np.isfinite(totals).all():
-        total, least, most = _interval(totals, mean_bounds(records, "return_bounds"))
+    row = row._replace(optimum=optimum, share=share, optimum_unknown=ends.optimum_unknown)
+    if UNDISCOUNTED in ends.samples:
+        total, least, most = _interval(ends.samples[UNDISCOUNTED], bounds_of(results, UNDISCOUNTED))
         row = row._replace(undiscounted=total, undiscounted_low=least, undiscounted_high=most)
     return row
 
 
-def _interval(samples: NDArray[np.float64], bounds: Bounds) -> tuple[float, float | None, float | None]:
+def _interval(samples: FloatArray, bounds: Bounds) -> tuple[float, float | None, float | None]:
     """Mean over the seeds and both ends of its interval; None with one seed."""
     if len(samples) == 1:
         return float(samples[0]), None, None
     mean, low, high = mean_interval(samples, bounds=bounds)
     return float(mean), float(low), float(high)
-
-
-def _optimum(results: Results) -> float | None:
-    known = [record.optimal_value for record in results.records if record.optimal_value is not None]
-    return float(np.mean(known)) if len(known) == len(results.records) else None
 
 
 def _block(environment: str, measure: str, rows: Sequence[Row]) -> str:

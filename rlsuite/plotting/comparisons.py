@@ -9,7 +9,7 @@ import numpy as np
 
 from rlsuite.errors import ParameterError
 from rlsuite.plotting.figure import CAPTION_INK, CURVE_SIZE, AxesKeywords, dress_curves, finish, open_axes, takes_look
-from rlsuite.plotting.style import MOST_NAMES, OPTIMUM, REST, Palette, others
+from rlsuite.plotting.style import MOST_NAMES, OPTIMUM, REST, Palette, others, unnamed
 from rlsuite.training.statistics import interval_method
 
 if TYPE_CHECKING:
@@ -106,15 +106,16 @@ def performance_profile(
     named = sorted(scores, key=lambda agent: -scores[agent])[:MOST_NAMES]
     for agent, (share, low, high) in profiles.items():
         if agent not in named:
-            axes.step(levels, share, where="post", color=REST, linewidth=0.8, zorder=1)
+            axes.step(levels, share, where="post", color=REST, linewidth=0.8, zorder=1, label=unnamed(agent))
             continue
-        axes.fill_between(levels, low, high, step="post", color=looks[agent].colour, alpha=0.20, linewidth=0)
+        colour = looks[agent].colour
+        axes.fill_between(levels, low, high, step="post", color=colour, alpha=0.20, linewidth=0, label=unnamed(agent))
         axes.step(
             levels,
             share,
             where="post",
             label=agent,
-            color=looks[agent].colour,
+            color=colour,
             linestyle=looks[agent].line,
             linewidth=1.8,
         )

@@ -449,4 +449,8 @@ def svg_of(ax: "Axes", salt: str) -> str:
     with matplotlib.rc_context({"svg.hashsalt": salt, "svg.fonttype": "none"}):
         whole.savefig(buffer, format="svg", metadata={"Date": None}, bbox_inches="tight", pad_inches=0.1)
     text = buffer.getvalue()
-    return re.sub(r"\s*<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.S)
+    page = re.sub(r"\s*<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.S)
+    # Half of the bytes say nothing: indentation, a list of fonts at each text, less than hundredths of a point.
+    page = re.sub(r"font-family: 'DejaVu Sans', [^;]*sans-serif", "font-family: 'DejaVu Sans', sans-serif", page)
+    page = re.sub(r"\n\s+", "\n", page)
+    return re.sub(r' (?:d|x|y)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), page)

@@ -25,7 +25,7 @@ from rlsuite.plotting.figure import (
     takes_look,
     write_in_full,
 )
-from rlsuite.plotting.style import OPTIMUM, REST, Look, Palette, others
+from rlsuite.plotting.style import OPTIMUM, REST, Look, Palette, others, unnamed
 from rlsuite.training.results import UNKNOWN, Bounds
 from rlsuite.training.statistics import interval_method, mean_interval, simultaneous_band
 
@@ -89,16 +89,17 @@ def draw_band(ax: "Axes", curve: Curve, look: Look, marker: str = "", *, simulta
         Whether the band covers the whole curve of the true mean with its confidence, not each point.
     """
     mean = curve.samples.mean(axis=0)
+    beside = unnamed(curve.label)
     if curve.n_seeds > 1:
         band = simultaneous_band if simultaneous else mean_interval
         _, low, high = band(curve.samples, CONFIDENCE, bounds=curve.bounds)
         if len(curve.x) > 1:
-            ax.fill_between(curve.x, low, high, color=look.colour, alpha=0.20, linewidth=0)
+            ax.fill_between(curve.x, low, high, color=look.colour, alpha=0.20, linewidth=0, label=beside)
         else:
             # A band over a single point would have no width.
-            ax.vlines(curve.x, low, high, color=look.colour, alpha=0.5, linewidth=3.0)
+            ax.vlines(curve.x, low, high, color=look.colour, alpha=0.5, linewidth=3.0, label=beside)
         if curve.n_seeds < FEW_SEEDS:
-            ax.plot(curve.x, curve.samples.T, color=look.colour, alpha=0.35, linewidth=0.7)
+            ax.plot(curve.x, curve.samples.T, color=look.colour, alpha=0.35, linewidth=0.7, label=beside)
     ax.plot(
         curve.x,
         mean,
@@ -141,7 +142,7 @@ def draw_curves(
     """
     simultaneous = one_of("band", look.get("band") or BANDS[0], BANDS) == BANDS[1]
     for curve in rest:
-        ax.plot(curve.x, curve.samples.mean(axis=0), color=REST, linewidth=0.8, zorder=1)
+        ax.plot(curve.x, curve.samples.mean(axis=0), color=REST, linewidth=0.8, zorder=1, label=unnamed(curve.label))
     for curve in curves:
         marker = "o" if len(curve.x) <= FEW_POINTS else ""
         draw_band(ax, curve, looks[curve.label], marker, simultaneous=simultaneous)

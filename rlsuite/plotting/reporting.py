@@ -1,4 +1,9 @@
-"""A report of an experiment: one HTML file that needs no network, with tables that sort and lines that switch off."""
+"""A report of an experiment: one HTML file that needs no network, with tables that sort and lines that switch off.
+
+It is small whatever the size of the experiment: tables have the best rows, curves are those of the best agents, and
+figures are drawn as long as the page has room. Records are read one after the other, those of the curves of one
+environment together.
+"""
 
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
@@ -6,20 +11,28 @@
 import json
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
+import numpy as np
+
+from rlsuite.core.checks import is_array
 from rlsuite.core.files import replacing
 from rlsuite.errors import MissingPackage, ParameterError, RlsuiteWarning
-from rlsuite.experiments import compare, load_results
+from rlsuite.experiments import Comparison, compare, load_results
+from rlsuite.experiments.aggregates import aggregate, interquartile_mean
 from rlsuite.experiments.folder import read_run
 from rlsuite.experiments.rows import Row, brackets, rows_of, sign_of
+from rlsuite.models.aliases import IndexArray
+from rlsuite.plotting.comparisons import performance_profile
 from rlsuite.plotting.figure import for_a_file, svg_of
 from rlsuite.plotting.figure_list import figures, figures_of
 from rlsuite.plotting.learned_maps import learned_maps
-from rlsuite.plotting.style import Palette
+from rlsuite.plotting.style import Palette, unnamed
 from rlsuite.training.failures import failure_table
 from rlsuite.training.results import Results
 from rlsuite.training.statistics import interval_method
@@ -27,13 +40,46 @@ from rlsuite.training.statistics import interval_method
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HEADINGS: Final = ("agent", "seeds", "mean", "interval", "optimum", "undiscounted return", "regret", "reach an end")
+Config = dict[str, Any]
+
+MOST_BYTES: Final = 900_000
+"""Size of a page at which no more figures are drawn."""
 
 MOST_LINES: Final = 12
-"""Agents of which curves are drawn, the best ones; the table has all."""
+"""Agents of which curves are drawn, the best ones."""
+
+MOST_ROWS: Final = 2_000
+"""Rows of all tables together."""
+
+MOST_ENVIRONMENTS: Final = 200
+"""Environments that a page shows."""
 
 MOST_SENTENCES: Final = 6
 """Sentences about one environment; those of all pairs are those of `rlsuite.compare`."""
+
+MOST_MAPS: Final = 6
+"""Environments with maps of what an agent has learned, for which it learns again."""
+
+FIRST: Final = ("evaluation", "regret", "value_error")
+"""Figures that are drawn before others if the experiment asks for none."""
+
+MOST_POINTS: Final = 250
+"""Points of a line."""
+
+MOST_IN_MEMORY: Final = 2**28
+"""Bytes of records that are kept while the figures of one environment are drawn."""
+
+MEANINGS: Final = {
+    "mean": "what the line above the table says, of the last evaluation of each run, or of its last episodes",
+    "interval": "95 % interval of the mean over the seeds, cut at what is possible where the model is known",
+    "optimum": "exact value of the optimal policy, from the model of the environment",
+    "undiscounted return": "of the last greedy policies, and the mean over the seeds",
+    "regret": "sum of V*(s) - Q*(s, a) over all steps of a run, mean over the seeds, with its 95 % interval",
+    "reach an end": "seeds whose last greedy policy surely reaches an end",
+    "score": "0 is the value of the worst policy, 1 that of the optimal one; interquartile mean of all runs in all "
+    "environments, with a stratified bootstrap over the seeds",
+}
+"""What the columns of tables mean."""
 
 
 def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> Path:
@@ -44,7 +90,7 @@ def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -
     folder : str or path
         Folder that `Experiment.run` or ``rlsuite run`` has written.
     path : str or path
-        The HTML file. It holds its figures, and loads nothing.
+        The HTML file. It holds its figures, and loads nothing; it has at most 1 MB.
 
     Returns
     -------
@@ -69,123 +115,280 @@ def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -
     except ImportError as error:
         raise MissingPackage("reports need Jinja2, which is not installed: pip install 'rlsuite[report]'") from error
     results = load_results(folder)
-    config: dict[str, Any] = run["config"]
-    # Pairs of a sweep are too many, and its settings were not chosen to be compared with each other.
-    compared = compare({label: runs for label, runs in results.items() if len(runs) <= MOST_LINES})
-    palette = Palette(one.agent for runs in results.values() for one in runs)
-    failures = tuple(failure for runs in results.values() for one in runs for failure in one.failures)
+    config: Config = run["config"]
+    sections = _sections(results)
     text = files("rlsuite.plotting").joinpath("report.html.j2").read_text(encoding="utf-8")
     template = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True).from_string(text)
-    unit = "steps" if config.get("steps") else "episodes"
-    page = template.render(
-        name=config["name"],
-        agents=config["agents"],
-        seeds=len(config["seeds"]),
-        length=f"{config[unit]:,} {unit}",
-        headings=HEADINGS,
-        environments=[
-            {
-                "sentences": compared.sentences(label)[:MOST_SENTENCES] if label in compared.results else [],
-                **_environment(number, label, runs, palette, config),
-            }
-            for number, (label, runs) in enumerate(results.items())
-        ],
-        failures=failure_table(failures) if failures else "",
-        command=run.get("command", "rlsuite run FILE.toml"),
-        versions=", ".join(f"{name} {version}" for name, version in run.get("versions", {}).items()),
-        config=json.dumps(config, indent=1),
-    )
+    used = {title for section in sections for title in section.headings}
+    content: dict[str, object] = {
+        **_about(run, results, Path(folder)),
+        "sections": sections,
+        "meanings": {title: meaning for title, meaning in MEANINGS.items() if title in used},
+    }
+    _illustrate(sections, config, MOST_BYTES - len(template.render(content)))
     with replacing(target) as unfinished:
-        unfinished.write_text(page, encoding="utf-8")
+        unfinished.write_text(template.render(content), encoding="utf-8")
     return target
 
 
-def _environment(
-    number: int, label: str, runs: Sequence[Results], palette: Palette, config: dict[str, Any]
-) -> dict[str, object]:
-    """What the page says of one environment."""
-    rows = rows_of({label: runs})
-    rows.sort(key=lambda row: -sign_of(row.measure) * row.mean)
-    shown = [row.agent for row in rows[:MOST_LINES]]
-    best = sorted((run for run in runs if run.agent in shown), key=lambda run: shown.index(run.agent))
-    drawn, left_out = _figures(number, best, palette, config.get("figures") or ())
-    maps = _maps(number, config, best[0])
-    if len(rows) > MOST_LINES:
-        left_out.append(f"curves of {len(rows) - MOST_LINES} agents that are worse")
-    seeds = min(row.seeds for row in rows)
-    interval = f"; 95 % interval: {interval_method(seeds)}" if seeds > 1 else ""
+@dataclass
+class _Section:
+    """What the page says of one environment, or with the number 0 of all together."""
+
+    label: str
+    number: int
+    caption: str
+    headings: list[str]
+    rows: list[list[str]]
+    best: list[Results]
+    """Of the agents with curves, the best one first."""
+    sentences: list[str] = field(default_factory=list[str])
+    compared: Comparison | None = None
+    """What a performance profile is drawn of."""
+    switches: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+    figures: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+    notes: list[str] = field(default_factory=list[str])
+
+
+def _about(run: Mapping[str, Any], results: Mapping[str, Sequence[Results]], folder: Path) -> dict[str, object]:
+    """What was run, how far it is, and how to repeat it."""
+    config: Config = run["config"]
+    seeds: list[int] = config["seeds"]
+    failures = tuple(failure for runs in results.values() for one in runs for failure in one.failures)
+    done = sum(len(one.records) for runs in results.values() for one in runs)
+    total = len(config["environments"]) * len(config["agents"]) * len(seeds)
+    unit = "steps" if config.get("steps") else "episodes"
+    in_a_row = seeds == list(range(seeds[0], seeds[0] + len(seeds))) and len(seeds) > 1
+    versions = dict(run.get("versions", {}))
     return {
-        "label": label,
-        "caption": f"{rows[0].measure}, mean over the seeds{interval}",
-        "rows": [_cells(row) for row in rows],
-        "switches": [
-            {"line": f"line-{number}-{index}", "label": agent, "colour": palette[agent].colour}
-            for index, agent in enumerate(shown)
-        ],
-        "figures": drawn,
-        "maps": maps,
-        "left_out": left_out,
+        "name": config["name"],
+        "agents": len(config["agents"]),
+        "environments": len(config["environments"]),
+        "length": f"{config[unit]:,} {unit}",
+        "seeds": f"{seeds[0]} to {seeds[-1]}" if in_a_row else ", ".join(map(str, seeds)),
+        "n_seeds": len(seeds),
+        "done": f"{done:,} of {total:,} runs are done" if done < total else "",
+        "failures": failure_table(failures) if failures else "",
+        "command": run.get("command", ""),
+        "folder": folder.resolve().name,
+        "processor": versions.pop("processor", ""),
+        "versions": versions,
+        "config": json.dumps(config, indent=1) if len(config["agents"]) <= MOST_LINES else "",
     }
 
 
-def _cells(row: Row) -> list[dict[str, object]]:
-    """The cells of a row of the table: what is written, and the number that sorts it."""
-
-    def number(value: float | None, more: str = "") -> dict[str, object]:
-        return {"value": value, "text": "" if value is None else f"{value:.5g} {more}".strip()}
-
-    return [
-        {"value": None, "text": row.agent},
-        {"value": row.seeds, "text": str(row.seeds)},
-        number(row.mean),
-        {"value": row.low, "text": brackets(row.low, row.high)},
-        number(row.optimum),
-        number(row.undiscounted),
-        number(row.regret, brackets(row.regret_low, row.regret_high)),
-        {"value": row.arriving, "text": "" if row.arriving is None else f"{row.arriving} of {row.seeds}"},
-    ]
+# ------------------------------------------------------------------------------------------------------------- tables
 
 
-def _figures(
-    number: int, runs: Sequence[Results], palette: Palette, asked: Sequence[str | dict[str, Any]]
-) -> tuple[list[dict[str, str]], list[str]]:
-    """The figures of one environment as SVG, and why others are missing."""
-    known = figures()
-    entries = [{"name": entry} if isinstance(entry, str) else dict(entry) for entry in asked]
-    drawn: list[dict[str, str]] = []
-    left_out: list[str] = []
-    for entry in entries or [{"name": name} for name in figures_of(runs)]:
-        name = entry.pop("name")
-        try:
+def _sections(results: Mapping[str, Sequence[Results]]) -> list[_Section]:
+    """All environments together, if there are several, and each of them."""
+    together = _together(results)
+    shown = dict(islice(results.items(), MOST_ENVIRONMENTS))
+    most_rows = max(3, MOST_ROWS // len(shown))
+    # Pairs of a sweep are too many, and its settings were not chosen to be compared with each other.
+    few = compare({label: runs for label, runs in shown.items() if len(runs) <= MOST_LINES})
+    each = [_section(number, label, runs, few, most_rows) for number, (label, runs) in enumerate(shown.items(), 1)]
+    if len(results) > len(shown):
+        together.notes.append(f"{len(results) - len(shown):,} environments: rlsuite compare shows them all")
+    if len(results) > 1:
+        return [together, *each]
+    each[0].compared = together.compared
+    return each
+
+
+def _section(number: int, label: str, runs: Sequence[Results], compared: Comparison, most_rows: int) -> _Section:
+    rows = rows_of({label: runs})
+    rows.sort(key=lambda row: -sign_of(row.measure) * row.mean)
+    by_label = {run.agent: run for run in runs}
+    seeds = min(row.seeds for row in rows)
+    interval = f"; 95 % interval: {interval_method(seeds)}" if seeds > 1 else ""
+    section = _Section(
+        label,
+        number,
+        f"{rows[0].measure}, mean over the seeds{interval}",
+        *_without_empty([_texts(row) for row in rows[:most_rows]]),
+        [by_label[row.agent] for row in rows[:MOST_LINES]],
+    )
+    if label in compared.results:
+        section.sentences = compared.sentences(label)[:MOST_SENTENCES]
+    else:
+        section.notes.append(f"verdicts on all pairs, and curves but those of the {MOST_LINES} best agents")
+    if len(rows) > most_rows:
+        section.notes.append(f"rows of {len(rows) - most_rows:,} agents that are worse")
+    return section
+
+
+def _texts(row: Row) -> dict[str, str]:
+    """A row of the table of an environment; the first number of a text sorts it."""
+
+    def number(value: float | None, more: str = "") -> str:
+        return "" if value is None else f"{value:.5g} {more}".strip()
+
+    return {
+        "agent": row.agent,
+        "seeds": str(row.seeds),
+        "mean": number(row.mean),
+        "interval": brackets(row.low, row.high),
+        "optimum": number(row.optimum),
+        "undiscounted return": number(row.undiscounted),
+        "regret": number(row.regret, brackets(row.regret_low, row.regret_high)),
+        "reach an end": "" if row.arriving is None else f"{row.arriving} of {row.seeds}",
+    }
+
+
+def _without_empty(rows: Sequence[Mapping[str, str]]) -> tuple[list[str], list[list[str]]]:
+    """Headings, and rows of texts, without columns in which nothing is written."""
+    titles = [title for title in rows[0] if any(row[title] for row in rows)]
+    return titles, [[row[title] for title in titles] for row in rows]
+
+
+def _together(results: Mapping[str, Sequence[Results]]) -> _Section:
+    """The scores of all agents in all environments, as far as these have scores."""
+    section = _Section("All environments", 0, "", [], [], [])
+    try:
+        scores = compare(results).scores
+    except ParameterError as error:
+        section.notes.append(f"scores, as {error}")
+        return section
+    middle = {agent: float(interquartile_mean(np.concatenate(own))) for agent, own in scores.items()}
+    best = sorted(middle, key=lambda agent: -middle[agent])[:MOST_LINES]
+    section.compared = compare({label: [run for run in runs if run.agent in best] for label, runs in results.items()})
+    section.best = sorted(next(iter(section.compared.results.values())), key=lambda run: best.index(run.agent))
+    section.caption = f"score in {len(results)} environments, interquartile mean of all runs"
+    section.headings = ["agent", "runs", "score", "interval"]
+    for agent in best:
+        one = aggregate(scores[agent])
+        runs = sum(map(len, scores[agent]))
+        section.rows.append([agent, str(runs), f"{one.value:.4g}", brackets(one.low, one.high)])
+    if len(middle) > len(best):
+        section.notes.append(f"{len(middle) - len(best)} agents with lower scores")
+    return section
+
+
+# ------------------------------------------------------------------------------------------------------------ figures
+
+
+class _Drawing(NamedTuple):
+    kind: Literal["curves", "map"]
+    text: str
+    """What it shows, for those who do not see it."""
+    ax: "Axes"
+
+
+def _illustrate(sections: Sequence[_Section], config: Config, room: int) -> None:
+    """Draw the figures of all sections, each within its share of the room that is left on the page."""
+    palette = Palette(run.agent for section in sections for run in section.best)
+    most_points = min(MOST_POINTS, max(60, 600 // len(sections)))
+    for index, section in enumerate(sections):
+        share, used = room // (len(sections) - index), 0
+        switched: set[int] = set()
+        too_many: list[str] = []
+        for name, draw in _drawings(section, config, palette):
             with warnings.catch_warnings(), for_a_file():
                 warnings.simplefilter("ignore", RlsuiteWarning)  # one seed has no interval; the table says so
-                ax = known[name](list(runs), palette=palette, **entry)
-        except ParameterError as error:
-            if entries:
-                left_out.append(f"{name}: {error}")
-            continue
-        for index, run in enumerate(runs):
-            _name_lines(ax, palette[run.agent].colour, f"line-{number}-{index}-{name}")
-        text = f"{name.replace('_', ' ')} of {', '.join(run.agent for run in runs)}"
-        drawn.append({"text": text, "svg": svg_of(ax, f"{number}-{name}")})
-    return drawn, left_out
+                drawn = draw() if used < share else []
+            if used >= share:
+                too_many.append(name)
+            for number, (kind, text, ax) in enumerate(drawn):
+                _thin_out(ax, most_points)
+                line = f"{name}-{number}"
+                lines = {
+                    place
+                    for place, run in enumerate(section.best)
+                    if _name_lines(ax, run.agent, _id(section, place, line))
+                }
+                svg = svg_of(ax, f"{section.number}-{line}")
+                if used + len(svg) > room:
+                    too_many.append(name)
+                    share = 0  # nothing else is drawn in vain
+                    continue
+                used += len(svg)
+                switched |= lines
+                section.figures.append({"kind": kind, "text": text, "svg": svg})
+        room -= used
+        section.switches = [
+            {"line": _id(section, place), "label": run.agent, "colour": palette[run.agent].colour}
+            for place, run in enumerate(section.best)
+            if place in switched
+        ]
+        if too_many:
+            section.notes.append(
+                f"{', '.join(dict.fromkeys(too_many))}, as the page is long enough; rlsuite plot draws figures"
+            )
 
 
-def _maps(number: int, config: dict[str, Any], best: Results) -> list[dict[str, str]]:
-    """What the best agent has learned, as SVG."""
-    with warnings.catch_warnings(), for_a_file():
-        warnings.simplefilter("ignore", RlsuiteWarning)
-        maps = learned_maps(config, best)
-    return [{"text": text, "svg": svg_of(ax, f"{number}-map-{index}")} for index, (text, ax) in enumerate(maps)]
+def _id(section: _Section, place: int, *more: str) -> str:
+    """With what the ids of all that is drawn of an agent in a section begin."""
+    return "-".join(("line", str(section.number), str(place), *more))
 
 
-def _name_lines(ax: "Axes", colour: str, name: str) -> None:
-    """Give what is drawn in the colour of an agent the ids ``name-0``, ``name-1`` ..., by which it is switched off."""
-    from matplotlib.colors import to_rgb
+def _drawings(section: _Section, config: Config, palette: Palette) -> "list[tuple[str, Callable[[], list[_Drawing]]]]":
+    """The figures of a section by name, which are drawn when they are called, the most important ones first."""
+    of = f"of {', '.join(run.agent for run in section.best)}"
+    compared, found = section.compared, list[tuple[str, Callable[[], list[_Drawing]]]]()
+    if section.number:
+        runs = [_in_memory(run, len(section.best)) for run in section.best]
+        asked: Sequence[str | dict[str, Any]] = config.get("figures") or ()
+        entries = [{"name": entry} if isinstance(entry, str) else dict(entry) for entry in asked]
+        every = sorted(figures_of(runs), key=lambda name: (name not in FIRST, name))
+        for entry in entries or [{"name": name} for name in every]:
+            name = entry.pop("name")
 
-    wanted = to_rgb(colour)
-    artists = [line for line in ax.lines if to_rgb(cast("Any", line.get_color())) == wanted]
-    filled = [(one, cast("Any", one.get_facecolor())) for one in ax.collections]
-    areas = [one for one, colours in filled if len(colours) and to_rgb(colours[0]) == wanted]
-    for index, artist in enumerate((*artists, *areas)):
+            def draw(name: str = name, entry: Config = entry) -> list[_Drawing]:
+                try:
+                    ax = figures()[name](runs, palette=palette, **entry)
+                except ParameterError as error:
+                    if entries:
+                        section.notes.append(f"{name}: {error}")
+                    return []
+                return [_Drawing("curves", f"{name.replace('_', ' ')} {of}", ax)]
+
+            found.append((name, draw))
+    if 0 < section.number <= MOST_MAPS:
+        found.insert(
+            1,
+            (
+                "maps of what is learned",
+                lambda: [_Drawing("map", *one) for one in learned_maps(config, section.best[0])],
+            ),
+        )
+    if compared is not None and min(row.seeds for row in compared) > 1:
+        text = f"performance profile {of}: share of the runs with at least a score"
+        found.append(
+            ("performance_profile", lambda: [_Drawing("curves", text, performance_profile(compared, palette=palette))])
+        )
+    return found
+
+
+def _in_memory(run: Results, n_agents: int) -> Results:
+    """The same results, whose records are read once for all figures, if they are small."""
+    first = run.records[0]
+    size = sum(value.nbytes for value in vars(first).values() if is_array(value))
+    small = size * len(run.records) * n_agents <= MOST_IN_MEMORY
+    return replace(run, records=list(run.records)) if small else run
+
+
+def _thin_out(ax: "Axes", most_points: int) -> None:
+    """Leave out points of long lines and the outlines of their bands, evenly."""
+    for line in ax.lines:
+        points = np.column_stack([np.asarray(values) for values in line.get_data()])
+        if len(points) > most_points:
+            line.set_data(*points[_evenly(len(points), most_points)].T)
+    for band in ax.collections:
+        for path in band.get_paths():
+            outline = np.asarray(path.vertices)
+            if len(outline) > 2 * most_points:
+                path.vertices = outline[_evenly(len(outline), 2 * most_points)]
+                cast("Any", path).codes = None  # a line from each point to the next
+
+
+def _evenly(n: int, most: int) -> IndexArray:
+    return np.linspace(0, n - 1, most).astype(np.int64)
+
+
+def _name_lines(ax: "Axes", agent: str, name: str) -> bool:
+    """Give what is drawn of an agent the ids ``name-0``, ``name-1`` ..., if there is anything; they switch it off."""
+    own = [artist for artist in (*ax.lines, *ax.collections) if artist.get_label() in (agent, unnamed(agent))]
+    for index, artist in enumerate(own):
         artist.set_gid(f"{name}-{index}")
+    return bool(own)

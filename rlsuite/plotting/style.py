@@ -58,6 +58,15 @@ def others(named: int, lines: int) -> list[str]:
     return [f"The {named} best have names, {lines - named} others are grey."] if named < lines else []
 
 
+def unnamed(label: str) -> str:
+    """The label of what is drawn of an agent beside its line; legends leave it out, as matplotlib's rule is.
+
+    >>> unnamed("Sarsa")
+    '_Sarsa'
+    """
+    return f"_{label}"
+
+
 class Palette:
     """The look of every agent of a run, the same in all of its figures.
 

@@ -1,7 +1,7 @@
 """Results of learning runs."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
@@ -130,9 +130,13 @@ class Record:
 
 
 def mean_bounds(records: Sequence[Record], name: Literal["value_bounds", "return_bounds"]) -> Bounds:
+    """Bounds of the expected value over seeds, as `common_bounds` says."""
+    return common_bounds({getattr(record, name) for record in records})
+
+
+def common_bounds(of_seeds: Set[Bounds]) -> Bounds:
     """Bounds of the expected value over seeds; unknown if each seed draws a problem, and with it bounds, of its own."""
-    of_seeds: set[Bounds] = {getattr(record, name) for record in records}
-    return of_seeds.pop() if len(of_seeds) == 1 else UNKNOWN
+    return next(iter(of_seeds)) if len(of_seeds) == 1 else UNKNOWN
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -4,6 +4,7 @@ The seed is the unit of replication. Episodes of one run share their history and
 them would be far too narrow.
 """
 
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple, cast
 
 import numpy as np
@@ -154,8 +155,7 @@ def _bootstrapped(deviations: FloatArray, reach: float) -> tuple[FloatArray, Flo
     """
     n = len(deviations)
     samples = deviations.reshape(n, -1)
-    rng = np.random.default_rng(RESAMPLES)
-    counts = rng.multinomial(n, np.full(n, 1.0 / n), size=RESAMPLES).astype(np.float64)
+    counts = _kept_counts(n) if n <= MOST_KEPT else _counts(n)
     means = np.sort(counts @ samples / n, axis=0)
     # Resamples whose mean is that of the samples, but for rounding, count half.
     size = np.ptp(samples, axis=0)
@@ -174,6 +174,18 @@ def _bootstrapped(deviations: FloatArray, reach: float) -> tuple[FloatArray, Flo
         end = before + (position - first) * (after - before)
         ends.append(np.where(varies, end, 0.0).reshape(deviations.shape[1:]))
     return ends[0], ends[1]
+
+
+def _counts(n: int) -> FloatArray:
+    """How often each resample (RESAMPLES, n) has drawn each of n samples, always the same numbers."""
+    rng = np.random.default_rng(RESAMPLES)
+    return rng.multinomial(n, np.full(n, 1.0 / n), size=RESAMPLES).astype(np.float64)
+
+
+MOST_KEPT: Final = 500
+"""Numbers of samples up to which resamples are kept, as drawing them takes most of the time: 8 MB."""
+
+_kept_counts = lru_cache(maxsize=4)(_counts)
 
 
 NARROWEST: Final = 0.75
