@@ -27,6 +27,7 @@ from rlsuite.cli import (
     fitting,
     listing,
     searching,
+    showing,
     solving,
     sweeping,
     training,
@@ -40,6 +41,7 @@ COMMANDS = (
     listing,
     training,
     evaluating,
+    showing,
     comparing,
     sweeping,
     searching,
@@ -61,7 +63,7 @@ INSTEAD = {
     "learn": "rlsuite train AGENT ENV",
     "plan": "rlsuite solve ENV",
     "test": "'rlsuite check ENV' checks an environment, rlsuite.testing.check_agent(agent) in Python an agent",
-    "render": "rlsuite train AGENT ENV --gif FILE.gif",
+    "render": "rlsuite enjoy FILE.npz ENV --gif FILE.gif",
     "help": "rlsuite --help, and rlsuite COMMAND --help",
 }
 """Commands that other programs have, and what to type here."""

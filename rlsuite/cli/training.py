@@ -1,7 +1,6 @@
 """``rlsuite train AGENT ENV``: learn, print the result, and save it."""
 
 import argparse
-import contextlib
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -27,11 +26,10 @@ from rlsuite.cli.options import (
 )
 from rlsuite.cli.outcome import report
 from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, print_note
-from rlsuite.errors import LearningError, ParameterError, RlsuiteError, UnsuitableEnvironment
+from rlsuite.cli.showing import drawing, drawn_env
+from rlsuite.errors import LearningError, ParameterError, RlsuiteError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from rlsuite.agents import Agent
     from rlsuite.core.aliases import Env
     from rlsuite.training.results import Results
@@ -108,7 +106,7 @@ def run(chosen: argparse.Namespace) -> int:
     agent = _saved_agent(chosen) if chosen.agent_name.endswith(".npz") else agent_of(chosen)
     env_keywords = env_keywords_of(chosen)
     _check_outputs(chosen)
-    shown = _drawn_env(chosen, env_keywords) if chosen.gif else None
+    shown = drawn_env(chosen.environment, env_keywords, "rgb_array") if chosen.gif else None
     try:
         results = (_one_seed if chosen.seeds is None else _many_seeds)(chosen, agent, env_keywords)
     except RlsuiteError:
@@ -163,39 +161,6 @@ def _figure(chosen: argparse.Namespace) -> str:
     """The curve that --plot draws, as Python spells it."""
     typed: str = chosen.figure or CUMULATIVE_REWARD
     return typed.replace("-", "_")
-
-
-def _drawn_env(chosen: argparse.Namespace, env_keywords: Keywords) -> "Env":
-    """The environment again, made with a render mode."""
-    from rlsuite.environments.finding import find_env
-
-    plain = find_env(chosen.environment, **env_keywords)
-    modes = plain.metadata.get("render_modes", [])
-    plain.close()
-    if "rgb_array" not in modes:
-        listed = ", ".join(modes) or "none"
-        raise UnsuitableEnvironment(
-            f"{chosen.environment} cannot be drawn: 'rgb_array' is not among its render modes ({listed})"
-        )
-    env = find_env(chosen.environment, **env_keywords, render_mode="rgb_array")
-    with _drawing(chosen.environment):  # draw once before learning, so that a missing package is found early
-        env.reset(seed=0)
-        env.render()
-    return env
-
-
-@contextlib.contextmanager
-def _drawing(name: str) -> "Generator[None]":
-    """Raise what goes wrong when an environment is drawn as an error that names it."""
-    from rlsuite.training.failures import in_words, where_raised
-
-    try:
-        yield
-    except RlsuiteError:
-        raise
-    except Exception as error:  # whatever the environment raises
-        where = f" ({where_raised(error)})" if where_raised(error) else ""
-        raise UnsuitableEnvironment(f"{name} cannot be drawn: {in_words(error)}{where}") from error
 
 
 def _one_seed(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywords) -> "Results":
@@ -308,7 +273,7 @@ def _write(chosen: argparse.Namespace, agent: "Agent", results: "Results", shown
     if shown is not None:
         from rlsuite.rendering import write_gif
 
-        with _drawing(chosen.environment):
+        with drawing(chosen.environment):
             write_gif(chosen.gif, _frames(agent, shown, results.records[0].seed))
             shown.close()
         written["gif"] = chosen.gif

@@ -37,9 +37,9 @@ from rlsuite.errors import FileError, ParameterError, RlsuiteError
 from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Settings
 from rlsuite.experiments.grid import settings, text_of, with_setting
 from rlsuite.experiments.lookup import agent_from_table
+from rlsuite.experiments.numbers import ExperimentResults
 from rlsuite.experiments.run import run
 from rlsuite.experiments.runs import Cell, Shard, cells_of
-from rlsuite.training.results import Results
 
 MOST_CELLS: Final = 1_000_000
 """Cells that an experiment may have without being asked for; each takes a millisecond at least."""
@@ -178,7 +178,7 @@ class Experiment(Settings):
         progress: bool = False,
         shard: str | tuple[int, int] | None = None,
         most_cells: int = MOST_CELLS,
-    ) -> dict[str, list[Results]]:
+    ) -> ExperimentResults:
         """Learn all cells that ``folder`` does not hold yet, and return the results of all.
 
         Parameters
@@ -205,9 +205,9 @@ class Experiment(Settings):
 
         Returns
         -------
-        dict
-            Label of the environment -> one `Results` per agent, with the failures beside the records; without agents
-            all of whose cells failed.
+        ExperimentResults
+            A dict: label of the environment -> one `Results` per agent, with the failures beside the records; without
+            agents all of whose cells failed. `to_frame` makes a table of all numbers.
 
         Raises
         ------

@@ -7,10 +7,9 @@ functions that W&B has introduced: ``init(project=, group=, name=, config=)``, `
 import csv
 import json
 import os
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,26 +18,9 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import FileError, MissingPackage, ParameterError
 from rlsuite.experiments.cell_folders import seed_folder
 from rlsuite.experiments.folder import load_results, read_run, slug
-from rlsuite.training.results import Record, Results
+from rlsuite.experiments.numbers import Number, series
 
 TABLES = (".csv", ".parquet")
-
-CURVES = ("cumulative_reward", "regret")
-EVALUATIONS = {"evaluation": "value", "evaluation_return": "return", "value_error": "value_error"}
-EPISODES = ("episode_return", "episode_length", "episode_regret")
-
-
-class Number(NamedTuple):
-    """A row of a table."""
-
-    environment: str
-    agent: str
-    seed: int
-    measure: str
-    """``cumulative_reward``, ``regret``, ``value``, ``return``, ``value_error``, ``episode_return`` ..."""
-    time: int
-    """In steps, or in episodes if that is how the length of the runs was given."""
-    number: float
 
 
 @says_what_to_write
@@ -95,33 +77,6 @@ def export(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> Pa
     return _track(top, _TensorBoard(Path(name)) if kind == "tensorboard" else _tracker(kind), name)
 
 
-def numbers(results: dict[str, list[Results]]) -> Iterator[list[Number]]:
-    """The rows of a table, those of one run after those of another."""
-    for environment, runs in results.items():
-        for run in runs:
-            for record in run.records:
-                yield [
-                    Number(environment, run.agent, record.seed, measure, time, number)
-                    for measure, times, found in series(record)
-                    for time, number in zip(times.tolist(), found.tolist(), strict=True)
-                ]
-
-
-def series(record: Record) -> Iterator[tuple[str, Any, Any]]:
-    """What was measured in a run: a name, times (n,) and numbers (n,)."""
-    for name in CURVES:
-        found = getattr(record, name)
-        yield name, record.time[: found.size], found
-    for name, measure in EVALUATIONS.items():
-        found = getattr(record, name)
-        yield measure, record.evaluation_time[: found.size], found
-    n = record.episode_return.size
-    ends = np.cumsum(record.episode_length) if record.unit == "steps" else np.arange(1, n + 1)
-    for name in EPISODES:
-        found = getattr(record, name)
-        yield name, ends[: found.size], found
-
-
 def _table(folder: Path, target: Path) -> Path:
     """A table, of which only one run at a time is in memory."""
     results = load_results(folder)
@@ -129,7 +84,7 @@ def _table(folder: Path, target: Path) -> Path:
         with replacing(target) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(Number._fields)
-            for rows in numbers(results):
+            for rows in results.numbers():
                 writer.writerows(rows)
         return target
     try:
@@ -139,7 +94,7 @@ def _table(folder: Path, target: Path) -> Path:
     types = (arrow.string(), arrow.string(), arrow.string(), arrow.string(), arrow.int64(), arrow.float64())
     schema = arrow.schema(list(zip(Number._fields, types, strict=True)))  # seeds may be larger than any integer type
     with replacing(target) as unfinished, parquet.ParquetWriter(unfinished, schema) as writer:
-        for rows in numbers(results):
+        for rows in results.numbers():
             columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in types]
             columns[2] = list(map(str, columns[2]))
             writer.write_table(arrow.table(columns, schema=schema))

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from rlsuite.core.checks import seed_list
 from rlsuite.errors import FileError, ParameterError
+from rlsuite.experiments.numbers import ExperimentResults
 from rlsuite.experiments.store import Store
 from rlsuite.training.failures import Failure, failure_table
 from rlsuite.training.results import Results
@@ -94,7 +95,7 @@ def labels(config: dict[str, Any], what: str) -> list[str]:
     return [entry["label"] for entry in config[what]]
 
 
-def load_results(folder: str | os.PathLike[str]) -> dict[str, list[Results]]:
+def load_results(folder: str | os.PathLike[str]) -> ExperimentResults:
     """Read the finished results of an experiment.
 
     Parameters
@@ -104,9 +105,9 @@ def load_results(folder: str | os.PathLike[str]) -> dict[str, list[Results]]:
 
     Returns
     -------
-    dict
-        Label of the environment -> one `Results` per agent, in the order of the experiment, with its failures. Each
-        record is read when it is asked for.
+    ExperimentResults
+        A dict: label of the environment -> one `Results` per agent, in the order of the experiment, with its failures.
+        Each record is read when it is asked for. `to_frame` makes a table of all numbers.
 
     Raises
     ------
@@ -117,7 +118,7 @@ def load_results(folder: str | os.PathLike[str]) -> dict[str, list[Results]]:
     top = Path(folder)
     config = read_run(top)["config"]
     store = Store(top)
-    found: dict[str, list[Results]] = {}
+    found = ExperimentResults()
     failures: list[Failure] = []
     described = {entry["label"]: entry for entry in config["agents"]}
     for environment in labels(config, "environments"):

@@ -19,6 +19,7 @@ from rlsuite.errors import FailedRunsWarning, level_of_the_caller
 from rlsuite.experiments.checkpoints import CHECKPOINTS
 from rlsuite.experiments.config import Settings
 from rlsuite.experiments.crew import Crew
+from rlsuite.experiments.numbers import ExperimentResults
 from rlsuite.experiments.runs import Case, Cell, Shard, cells_of, seeds_of
 from rlsuite.experiments.store import Store, Writer
 from rlsuite.experiments.writing import check_known, pack_if_all_are_known, versions, write_description, writing
@@ -84,7 +85,7 @@ def run(
     fail_fast: bool,
     progress: bool,
     shard: Shard | None = None,
-) -> dict[str, list[Results]]:
+) -> ExperimentResults:
     """Learn what ``folder`` does not hold yet; `Experiment.run` documents it."""
     worker_number(workers)
     everything = cells_of(experiment)
@@ -108,7 +109,7 @@ def run(
         with suppress(OSError):
             (folder / CHECKPOINTS).rmdir()  # if nothing is left in it
     store = pack_if_all_are_known(folder, everything)
-    found: dict[str, list[Results]] = {}
+    found = ExperimentResults()
     failures: list[Failure] = []
     for case, seeds in seeds_of(cells).items():
         records = store.records(case.pair, seeds)

@@ -156,7 +156,8 @@ class PolicyReport(ShowsItself):
 
     def __repr__(self) -> str:
         lines = [
-            f"{self.policy} in {self.environment}: {self.returns.size} episodes, seed {self.seed}",
+            f"{self.policy} in {self.environment}: {self.returns.size} episode{'s'[: self.returns.size - 1]}, seed "
+            f"{self.seed}",
             f"  mean return (undiscounted): {self.mean:.6g}{_between(self.mean_interval)}",
             f"  value (gamma {self.gamma:g}): {self.value:.6g}{_between(self.value_interval)}",
             f"  length: {self.length:.6g}{_between(self.length_interval)} steps; {self.terminated:.0%} reached an end",

@@ -71,7 +71,7 @@ def test_help_lists_every_command(rlsuite):
     assert done.code == 0
     listed = [line.split()[0] for line in done.out.splitlines() if line.startswith("    ") and line[4] != " "]
     learning, others = (
-        "demo envs agents train evaluate compare sweep search run plot runs report",
+        "demo envs agents train evaluate enjoy compare sweep search run plot runs report",
         "choose check solve act filter fit doctor",
     )
     assert " ".join(listed) == f"{learning} {others}"

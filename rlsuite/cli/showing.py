@@ -1,0 +1,236 @@
+"""``rlsuite enjoy``: see a saved agent act, in the terminal or as a gif."""
+
+import argparse
+import contextlib
+import re
+import sys
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rlsuite.cli.options import (
+    Commands,
+    Keywords,
+    add_env_flags,
+    add_json_flag,
+    add_time_limit_flag,
+    env_keywords_of,
+    import_packages,
+    whole_number,
+)
+from rlsuite.cli.output import check_writable, print_json, print_note
+from rlsuite.errors import FileError, ParameterError, RlsuiteError, UnsuitableEnvironment, unknown
+
+if TYPE_CHECKING:
+    from rlsuite.core.aliases import Env
+
+LONGEST = 1_000
+"""Steps after which an episode is cut: a greedy policy may never reach an end."""
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "enjoy",
+        help="see a saved agent act",
+        description="Play episodes with the greedy policy of an agent that 'rlsuite train ... --save' has written, or "
+        'that an experiment with keep = "agents" has kept, print or draw them, and say what they are worth.',
+        epilog="rlsuite enjoy agent.npz FrozenLake-v1; rlsuite enjoy runs/lake --agent Sarsa --gif lake.gif",
+        allow_abbrev=False,
+    )
+    parser.add_argument("source", metavar="FILE.npz|FOLDER", help="a saved agent, or a folder of 'rlsuite run'")
+    add_env_flags(
+        parser, also="; in a folder, the label of one of its environments (default: its first)", optional=True
+    )
+    parser.add_argument("--agent", metavar="NAME", help="which agent of the folder (default: the best one)")
+    parser.add_argument("--seed", type=whole_number, metavar="N", help="which run of the folder, and of the episodes")
+    parser.add_argument("--episodes", type=whole_number, default=1, metavar="N", help="how many (default 1)")
+    add_time_limit_flag(parser)
+    parser.add_argument("--gif", metavar="FILE.gif", help="draw them in a file, instead of printing them")
+    add_json_flag(parser)
+    parser.set_defaults(run=run)
+
+
+class Shown(NamedTuple):
+    """Who acts, and where."""
+
+    file: Path
+    environment: str
+    keywords: Keywords
+    seed: int | None
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Show episodes."""
+    import_packages()
+    if chosen.gif:
+        check_writable(Path(chosen.gif), "--gif", (".gif",))
+    shown = _in_folder(chosen) if Path(chosen.source).is_dir() else _in_file(chosen)
+    import numpy as np
+
+    from rlsuite.registry import load
+    from rlsuite.rendering import write_gif
+    from rlsuite.training.acting import acting
+    from rlsuite.training.episodes import episode_of, episode_seeds
+    from rlsuite.training.judging import evaluate
+
+    agent = load(shown.file)
+    env = drawn_env(shown.environment, shown.keywords, "rgb_array" if chosen.gif else "ansi")
+    frames: list[Any] = []
+    tell = frames.append if chosen.gif or chosen.json else print
+    with drawing(shown.environment):
+        report = evaluate(agent, env, episodes=chosen.episodes, seed=shown.seed, max_steps=LONGEST)
+        # The same episodes again: an environment that shows itself is none whose table can be trusted.
+        watched, act = _watched(env, tell), acting("agent", agent, env, np.random.default_rng(report.seed))
+        for seed in episode_seeds(chosen.episodes, report.seed):
+            episode_of(watched, act, seed, max_steps=LONGEST)
+        if chosen.gif:
+            write_gif(chosen.gif, frames)
+    env.close()
+    if chosen.json:
+        print_json({"file": str(shown.file), "gif": chosen.gif, **report.facts()})
+    else:
+        print(report)
+        if chosen.gif:
+            print_note(f"written: {chosen.gif}")
+    return 0
+
+
+def _in_file(chosen: argparse.Namespace) -> Shown:
+    if not chosen.source.endswith(".npz"):
+        raise ParameterError(
+            f"{chosen.source!r} is neither a folder nor the file of an agent: rlsuite train AGENT ENV --save agent.npz "
+            "writes one"
+        )
+    if chosen.environment is None:
+        raise ParameterError(f"where? {chosen.source} does not hold an environment: rlsuite enjoy {chosen.source} ENV")
+    if chosen.agent is not None:
+        raise ParameterError(f"--agent chooses among the agents of a folder, and {chosen.source} is one: leave it out")
+    return Shown(Path(chosen.source), chosen.environment, env_keywords_of(chosen), chosen.seed)
+
+
+def _in_folder(chosen: argparse.Namespace) -> Shown:
+    """The agent of an experiment: the best one in the environment, and its first run, if nothing else is asked for."""
+    from rlsuite.experiments import Experiment, compare, load_results
+    from rlsuite.experiments.folder import read_run
+    from rlsuite.experiments.rows import sign_of
+
+    folder = Path(chosen.source)
+    config = read_run(folder)["config"]
+    if config.get("keep") != "agents":
+        raise ParameterError(
+            f'{folder} keeps no agents: write keep = "agents" in the experiment\'s file, above the tables, and run it '
+            "again; or train one agent and save it, rlsuite train AGENT ENV --save agent.npz"
+        )
+    results = load_results(folder)
+    environment = chosen.environment or next(iter(results))
+    if environment not in results:
+        raise ParameterError(unknown(f"environment of {folder}", environment, results))
+    rows = compare({environment: results[environment]}).rows
+    agents = {row.agent: sign_of(row.measure) * row.mean for row in rows}
+    agent = chosen.agent or max(agents, key=agents.__getitem__)
+    if agent not in agents:
+        raise ParameterError(unknown(f"agent of {folder}", agent, agents))
+    # Files of the user's stand beside the experiment's, whose folder holds the results.
+    experiment = Experiment.from_plain(config, folder.resolve().parent / f"{config['name']}.toml")
+    cells = {
+        cell.seed: cell
+        for cell in experiment.cells()
+        if (cell.environment.label, cell.agent.label) == (environment, agent) and (folder / cell.agent_file).is_file()
+    }
+    if not cells:
+        raise FileError(f"{folder} keeps no run of {agent} in {environment} yet: run the experiment again to finish it")
+    seed = next(iter(cells)) if chosen.seed is None else chosen.seed
+    if seed not in cells:
+        kept = ", ".join(map(str, cells))
+        raise ParameterError(f"--seed {seed}: {folder} keeps {agent} in {environment} with the seeds {kept}")
+    cell = cells[seed]
+    print_note(f"{agent} in {environment}, seed {seed}")
+    return Shown(folder / cell.agent_file, cell.env_id, {**cell.keywords, **env_keywords_of(chosen)}, seed)
+
+
+def _watched(env: "Env", tell: Callable[[Any], object]) -> "Env":
+    """The environment, which shows itself after each step: its pictures, its texts, or else what is observed."""
+    import gymnasium
+
+    class Watched(gymnasium.Wrapper[Any, Any, Any, Any]):
+        steps, total = 0, 0.0
+
+        def reset(self, **how: Any) -> tuple[Any, dict[str, Any]]:
+            observation, info = self.env.reset(**how)
+            self.steps, self.total = 0, 0.0
+            self.show(f"begin: observation {observation}")
+            return observation, info
+
+        def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+            observation, reward, terminated, truncated, info = self.env.step(action)
+            self.steps += 1
+            self.total += float(reward)
+            end = "; the end" if terminated else "; time is up" if truncated else ""
+            came = f"reward {reward:g}, return {self.total:g}, observation {observation}"
+            self.show(f"step {self.steps}: action {action}, {came}{end}")
+            return observation, reward, terminated, truncated, info
+
+        def show(self, line: str) -> None:
+            if self.env.render_mode == "rgb_array":
+                tell(self.env.render())
+                return
+            tell(line)
+            if self.env.render_mode == "ansi":
+                tell(plain(str(self.env.render())).rstrip())
+
+    return Watched(env)
+
+
+def plain(text: str) -> str:
+    r"""A text for a terminal; for a file what has a colour of its own stands in brackets.
+
+    >>> plain("\x1b[41mS\x1b[0mFF")
+    '[S]FF'
+    """
+    from os import environ
+
+    if sys.stdout.isatty() and "NO_COLOR" not in environ:
+        return text
+    marked = re.sub(r"\x1b\[[1-9][\d;]*m(.*?)\x1b\[0m", r"[\1]", text, flags=re.DOTALL)
+    return re.sub(r"\x1b\[[\d;]*m", "", marked)
+
+
+def drawn_env(name: str, keywords: Keywords, mode: str) -> "Env":
+    """An environment that is made with a render mode; without one if it has no texts.
+
+    Raises
+    ------
+    UnsuitableEnvironment
+        If it has no pictures, and these are asked for, or a package that draws them is missing.
+    """
+    from rlsuite.environments.finding import find_env
+
+    made = find_env(name, **keywords)
+    modes = made.metadata.get("render_modes", [])
+    if mode not in modes:
+        if mode == "ansi":
+            return made
+        made.close()
+        listed = ", ".join(modes) or "none"
+        raise UnsuitableEnvironment(f"{name} cannot be drawn: {mode!r} is not among its render modes ({listed})")
+    made.close()
+    env = find_env(name, **keywords, render_mode=mode)
+    with drawing(name):  # draw once before learning, so that a missing package is found early
+        env.reset(seed=0)
+        env.render()
+    return env
+
+
+@contextlib.contextmanager
+def drawing(name: str) -> "Generator[None]":
+    """Raise what goes wrong when an environment is drawn as an error that names it."""
+    from rlsuite.training.failures import in_words, where_raised
+
+    try:
+        yield
+    except RlsuiteError:
+        raise
+    except Exception as error:  # whatever the environment raises
+        where = f" ({where_raised(error)})" if where_raised(error) else ""
+        raise UnsuitableEnvironment(f"{name} cannot be drawn: {in_words(error)}{where}") from error

@@ -1,0 +1,72 @@
+"""``rlsuite enjoy``."""
+
+import json
+
+import pytest
+
+import rlsuite as rl
+from rlsuite.cli import main
+from rlsuite.errors import NewRunWarning
+
+FILE = """
+steps = 2000
+seeds = 2
+keep = "agents"
+environments = [{ id = "FrozenLake-v1", parameters = { is_slippery = false } }, { id = "rlsuite/GridGoal-v0" }]
+agents = [{ name = "q-learning", gamma = 0.9 }, { name = "sarsa", gamma = 0.9, label = "on policy" }]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lake.toml").write_text(FILE)
+    assert main(["run", "lake.toml"]) == 0
+    capsys.readouterr()
+    return tmp_path / "lake"
+
+
+def test_a_kept_agent_is_seen_step_by_step_and_judged(folder, capsys):
+    assert main(["enjoy", "lake", "--agent", "QLearning", "--seed", "1", "--episodes", "2"]) == 0
+    shown, said = capsys.readouterr()
+    assert said == "QLearning in FrozenLake-v1, seed 1\n"
+    agent = rl.load(folder / "agents" / "FrozenLake-v1" / "QLearning" / "seed-0001.npz")
+    wanted = rl.evaluate(agent, "FrozenLake-v1", episodes=2, seed=1, is_slippery=False)
+    assert shown.endswith(f"{wanted!r}\n")
+    assert shown.count("begin: observation 0\n\n[S]FFF\nFHFH\nFFFH\nHFFG\n") == 2
+    assert shown.count("\nstep ") == wanted.lengths.sum()
+    assert shown.count("reward 1, return 1, observation 15; the end\n  (Right)\nSFFF\nFHFH\nFFFH\nHFF[G]\n") == 2
+
+    assert main(["enjoy", "lake", "rlsuite/GridGoal-v0", "--gif", "walk.gif", "--json"]) == 0
+    shown, said = capsys.readouterr()
+    assert json.loads(shown)["gif"] == "walk.gif"
+    assert (folder.parent / "walk.gif").read_bytes().startswith(b"GIF89a")
+
+
+def test_what_a_beginner_gets_wrong(folder, tmp_path, capsys):
+    (tmp_path / "plain.toml").write_text(FILE.replace('keep = "agents"', ""))
+    main(["run", "plain.toml", "--seeds", "1"])
+    file = str(next((folder / "agents").rglob("*.npz")))
+    for typed, said in (
+        (["lake", "--agent", "QLerning"], "did you mean 'QLearning'?"),
+        (["lake", "FrozenLake"], "did you mean 'FrozenLake-v1'?"),
+        (["lake", "--seed", "7"], "in FrozenLake-v1 with the seeds 0, 1"),
+        (["plain"], 'plain keeps no agents: write keep = "agents" in'),
+        (["q-learning", "FrozenLake-v1"], "rlsuite train AGENT ENV --save agent.npz"),
+        ([file], f"rlsuite enjoy {file} ENV"),
+        ([file, "FrozenLake-v1", "--agent", "Sarsa"], "leave it out"),
+        ([file, "FrozenLake-v1", "--gif", "walk.png"], "walk.png"),
+    ):
+        capsys.readouterr()
+        assert main(["enjoy", *typed]) == 2, typed
+        assert said in capsys.readouterr().err, typed
+
+
+def test_an_environment_without_pictures_is_told_in_lines(tmp_path, capsys):
+    file = str(tmp_path / "agent.npz")
+    with pytest.warns(NewRunWarning):
+        rl.QLearning().learn("Blackjack-v1", steps=2_000, seed=1).save(file)
+    assert main(["enjoy", file, "Blackjack-v1", "--seed", "4"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0].startswith("begin: observation (")
+    assert shown[1].startswith("step 1: action ")
