@@ -22,10 +22,10 @@ from rlsuite.agents.agent import Agent
 from rlsuite.agents.exploration import EpsilonGreedy
 from rlsuite.agents.learner import Learner
 from rlsuite.agents.schedules import EPISODES, STEPS
-from rlsuite.agents.storage import load
 from rlsuite.core.declared import Array, how_to_declare
 from rlsuite.core.described import describe
 from rlsuite.errors import ConformanceError, LearningError, NotLearned, ParameterError, RewardWarning, RlsuiteError
+from rlsuite.registry import load
 from rlsuite.testing import problems
 from rlsuite.testing.learners import ENOUGH, SEED, check_plain_data_describes_it, expect, fields_of, learner_checks
 from rlsuite.training.learned import declared_arrays, learned_arrays

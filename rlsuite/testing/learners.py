@@ -17,11 +17,10 @@ from gymnasium.wrappers import TimeLimit
 from numpy.typing import NDArray
 
 from rlsuite.agents.learner import Learner
-from rlsuite.agents.storage import load
 from rlsuite.core.aliases import Env
 from rlsuite.core.described import describe
 from rlsuite.errors import ConformanceError, NotLearned, ParameterError, RlsuiteError
-from rlsuite.registry import build_agent
+from rlsuite.registry import build_agent, load
 from rlsuite.testing import problems
 from rlsuite.training.results import Record
 from rlsuite.training.train import train

@@ -44,6 +44,13 @@ def test_same_seed_same_bytes_and_torch_is_left_alone(learned):
     assert torch.get_num_threads() == threads
 
 
+@pytest.mark.slow
+def test_it_conforms():
+    """As far as no other test here says so; `check_agent` runs all checks."""
+    for name in ("plain_data_describes_it", "a_wrong_parameter_is_refused", "a_file_keeps_it"):
+        rl.testing.learners.learner_checks()[name](DQN(**SMALL))
+
+
 def test_two_halves_are_the_whole(learned):
     # evaluations in between change nothing, and the episode goes on where it stopped
     halves = DQN(**SMALL).learn("CartPole-v1", steps=90, seed=7, evaluate_every=45).learn("CartPole-v1", steps=110)
