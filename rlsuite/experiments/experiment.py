@@ -159,7 +159,7 @@ class Experiment(Settings):
         if number > most_cells:
             raise ParameterError(
                 f"{' x '.join(f'{part:,}' for part in parts)} environments, agents and seeds are {number:,} cells, "
-                f"more than {most_cells:,}: if all of them are meant, say most_cells={number} (--most-cells {number})"
+                f"more than {most_cells:,}: if all of them are meant, say most_cells={number}"
             )
 
     def cells(self) -> list[Cell]:

@@ -63,7 +63,7 @@ def test_ten_million_cells_are_refused_before_they_are_made(rlsuite, small, tmp_
         done = rlsuite("run", "small.toml", "--seeds", 10_000_000, *more)
         assert done.code == 2
         assert "10,000,000 environments, agents and seeds are " in done.err
-        assert "(--most-cells " in done.err
+        assert "say --most-cells " in done.err
     assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
     assert rlsuite("run", "small.toml", "--dry-run", "--most-cells", 1).code == 2
 
