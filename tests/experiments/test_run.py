@@ -1,4 +1,5 @@
 import dataclasses
+import itertools
 import json
 import os
 import platform
@@ -296,6 +297,17 @@ def test_a_disk_that_cannot_lock(toml, tmp_path, monkeypatch):
     monkeypatch.setattr(fcntl, "flock", refuse)
     with pytest.raises(FileError, match=r"cannot lock the folder .*out against other writers \(No locks available\)"):
         Experiment.read(toml()).run(tmp_path / "out")
+
+
+def test_clocks_that_jump_change_nothing(toml, tmp_path, tree, monkeypatch):
+    Experiment.read(toml()).run(tmp_path / "whole")
+    jumps = itertools.cycle([2e9, 1.0, 9e9, 1e9])
+    monkeypatch.setattr(time, "time", lambda: next(jumps))
+    for seeds, date in ((1, 9e9), (2, 0.0), (3, 1e9)):
+        Experiment.read(toml(), seeds=seeds).run(tmp_path / "out")
+        for path in (tmp_path / "out").rglob("*"):
+            os.utime(path, (date, date))
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
 
 
 def test_labels_as_long_as_a_folder_can_be(toml, tmp_path):
