@@ -54,7 +54,7 @@ def add(commands: Commands) -> None:
         help="threads, processes, dask (processes of this machine), dask://HOST:PORT (a cluster), or MODULE:FUNCTION "
         "that returns an executor; by default what is measured to be faster; does not change the results",
     )
-    run.add_argument("--retry", action="store_true", help="learn again what failed before")
+    run.add_argument("--retry", action="store_true", help="learn again what failed before, or is damaged")
     run.add_argument("--fail-fast", action="store_true", help="stop at the first part that fails")
     run.add_argument(
         "--shard",

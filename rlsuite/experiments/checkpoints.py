@@ -7,9 +7,11 @@ done; the segment is written last. What differs from the experiment, or cannot b
 
 import dataclasses
 import hashlib
+import os
 import shutil
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +53,7 @@ class CellCheckpoint:
     """
 
     def __init__(self, folder: Path, pair: Pair, seed: int, spec: Table, versions: Mapping[str, str]) -> None:
-        name = "/".join((*pair, str(seed)))
-        self.folder = folder / CHECKPOINTS / hashlib.sha256(name.encode()).hexdigest()[:16]
+        self.folder = folder / CHECKPOINTS / _name(pair, seed)
         self.pair, self.seed, self.spec, self.versions = pair, seed, spec, versions
 
     def write(self, agent: Agent, record: Record) -> None:
@@ -98,6 +99,27 @@ class CellCheckpoint:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def _name(pair: Pair, seed: int) -> str:
+    return hashlib.sha256("/".join((*pair, str(seed))).encode()).hexdigest()[:16]
+
+
+def remove_checkpoints(folder: Path, cells: Iterable[tuple[Pair, int]]) -> None:
+    """Remove what is left of the checkpoints of cells that are finished, by a process that was killed just then.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the experiment.
+    cells : iterable of ((str, str), int)
+        The cells: pair and seed.
+    """
+    with suppress(OSError):
+        left = {*os.listdir(folder / CHECKPOINTS)}
+        for pair, seed in cells if left else ():
+            if (name := _name(pair, seed)) in left:
+                shutil.rmtree(folder / CHECKPOINTS / name)
+
+
 def learn_cell(
     agent: Agent,
     env: Env,
@@ -131,9 +153,7 @@ def learn_cell(
     if found is not None:
         learner, before = found
         done = learner.steps_ if budget.unit == "steps" else len(learner.episodes_)
-        if done >= budget.amount:
-            return before
-        if learner.resume(env, dataclasses.replace(budget, done=done), loop, optima, keeping):
+        if done < budget.amount and learner.resume(env, dataclasses.replace(budget, done=done), loop, optima, keeping):
             return joined(before, learner.record_)
         learner, before = agent, None
     learner.learn_for(env, budget, seed, loop, optima, keeping)

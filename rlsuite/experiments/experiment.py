@@ -192,7 +192,8 @@ class Experiment(Settings):
             cluster, or ``"module:function"`` of a function that returns an executor of ``concurrent.futures``. By
             default this process begins alone and measures whether threads or processes help, or neither.
         retry : bool
-            Learn again what failed before; by default it is only reported.
+            Learn again what failed before, by default it is only reported; and what is damaged, while the cells of a
+            damaged file that are whole are kept.
         fail_fast : bool
             Raise the error of the first cell that fails. By default the others are learned, and kept.
         progress : bool
@@ -214,7 +215,7 @@ class Experiment(Settings):
         ParameterError
             If there are more cells than `most_cells`, or a finished cell in the folder was made with other parameters.
         FileError
-            If a file of a finished cell is damaged, or another process is writing to the folder.
+            If a file of a finished cell is damaged, without `retry`; or another process is writing to the folder.
         EnvironmentNotFound, UnsuitableEnvironment
             If an environment does not exist or has spaces that are not Discrete.
         LearningError

@@ -16,12 +16,12 @@ from rlsuite.environments.facts import action_space_of, facts_of
 from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_view import encoding
 from rlsuite.errors import FailedRunsWarning, level_of_the_caller
-from rlsuite.experiments.checkpoints import CHECKPOINTS
+from rlsuite.experiments.checkpoints import CHECKPOINTS, remove_checkpoints
 from rlsuite.experiments.config import Settings
 from rlsuite.experiments.crew import Crew
 from rlsuite.experiments.numbers import ExperimentResults
 from rlsuite.experiments.runs import Case, Cell, Shard, cells_of, seeds_of
-from rlsuite.experiments.store import Store, Writer
+from rlsuite.experiments.store import Store, Writer, set_damaged_aside
 from rlsuite.experiments.writing import check_known, pack_if_all_are_known, versions, write_description, writing
 from rlsuite.training.failures import Failure, failure_table
 from rlsuite.training.results import Results
@@ -91,6 +91,8 @@ def run(
     everything = cells_of(experiment)
     cells = everything if shard is None else shard.cells(everything)
     with writing(folder, shard) as aside:
+        if retry:
+            set_damaged_aside(folder, aside)
         store = Store(folder)
         check_known(store, cells, folder)
         keeps = experiment.keep == "agents"
@@ -100,6 +102,8 @@ def run(
             if not _is_known(store, cell, retry)
             or (keeps and cell.seed in store.of(cell.case.pair).done and not (folder / cell.agent_file).is_file())
         ]
+        known = ((case.pair, seed) for case, seed in cells if seed in store.of(case.pair).done)
+        remove_checkpoints(folder, known)
         originals = Originals(missing)
         write_description(experiment, folder, aside)
         if missing:

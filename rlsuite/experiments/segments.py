@@ -19,6 +19,7 @@ import os
 import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
@@ -61,6 +62,9 @@ TOGETHER = (
 """Arrays that are as long as the first of them."""
 OPTIONAL = ("episode_regret", "regret", "evaluation_return", "value_error")
 """Those that may be empty."""
+
+OFFSET = 4
+"""Where the row of a cell in the index says where its numbers begin."""
 
 Pair: TypeAlias = tuple[str, str]
 """Names of the folders of an environment and an agent."""
@@ -236,16 +240,19 @@ def segment_of(entries: Iterable[Entry]) -> list[bytes]:
         cells.append([pair, entry.seed, version, about, offset, len(entry.own), checksum, *shared])
         parts.append(entry.own)
         offset += len(entry.own)
-    shared_arrays: list[list[int]] = []
+    shared_arrays: list[list[int]] = []  # at the beginning, so that a file that is cut has them
+    first_own = 0
     for part in arrays:
-        shared_arrays.append([offset, len(part), zlib.crc32(part)])
-        parts.append(part)
-        offset += len(part)
+        shared_arrays.append([first_own, len(part), zlib.crc32(part)])
+        first_own += len(part)
+    for cell in cells:
+        cell[OFFSET] += first_own
+    offset += first_own
     names = {"pairs": pairs, "versions": versions, "abouts": abouts}
     tables = ",".join(f'"{name}":[{",".join(one.texts)}]' for name, one in names.items())
     index = f'{{{tables},"arrays":{_dumped(shared_arrays)},"cells":{_dumped(cells)}}}\n'.encode()
     first = f"{FORMAT} {hashlib.sha256(index).hexdigest()} {len(index)} {offset}\n".encode()
-    return [first, index, *parts]
+    return [first, index, *arrays, *parts]
 
 
 def write_segment(path: Path, entries: Iterable[Entry]) -> None:
@@ -261,6 +268,10 @@ def write_segment(path: Path, entries: Iterable[Entry]) -> None:
     sync(path)
 
 
+class Damaged(FileError):
+    """A segment that is not what was written."""
+
+
 class Segment:
     """The cells of a file, of which the index has been read.
 
@@ -272,6 +283,8 @@ class Segment:
         Its bytes.
     read : callable
         ``read(offset, size)`` reads bytes of it.
+    cut : bool
+        Whether its end may be missing.
 
     Raises
     ------
@@ -279,7 +292,7 @@ class Segment:
         If it is damaged.
     """
 
-    def __init__(self, path: Path, size: int, read: Callable[[int, int], bytes]) -> None:
+    def __init__(self, path: Path, size: int, read: Callable[[int, int], bytes], cut: bool = False) -> None:
         self.path, self._read = path, read
         self.mark = read(0, LONGEST_LINE).partition(b"\n")[0]
         """The first line, which changes with the content."""
@@ -294,7 +307,7 @@ class Segment:
             index = read(first, min(int(index_size), size))
             if hashlib.sha256(index).hexdigest() != checksum:
                 raise self.damaged("does not have the checksum that it states")
-            if size != self._start + self._size:
+            if size != self._start + self._size and not cut:
                 raise self.damaged("is not as long as it states, as if only a part had been written")
             content = json.loads(index)
             self._cells: list[list[int]] = content["cells"]
@@ -312,7 +325,7 @@ class Segment:
             raise self.damaged("has an index that is none") from error
 
     @classmethod
-    def at(cls, path: Path) -> Self:
+    def at(cls, path: Path, cut: bool = False) -> Self:
         """Read a file.
 
         Raises
@@ -325,7 +338,7 @@ class Segment:
         try:
             handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
             try:
-                segment = cls(path, os.fstat(handle).st_size, partial(_read_at, handle))
+                segment = cls(path, os.fstat(handle).st_size, partial(_read_at, handle), cut)
             except BaseException:  # whatever it is, the file is closed
                 os.close(handle)
                 raise
@@ -342,9 +355,34 @@ class Segment:
         whole = b"".join(content)
         return cls(path, len(whole), lambda offset, size: whole[offset : offset + size])
 
-    def damaged(self, what: str) -> FileError:
+    def damaged(self, what: str) -> Damaged:
         """The error about this file."""
-        return FileError(f"{self.path} {what}; delete this file to have its cells learned again")
+        return Damaged(
+            f"{self.path} {what}; run the experiment with retry=True, which keeps the cells in it that are whole, and "
+            "learns the others again"
+        )
+
+    @classmethod
+    def whole_cells(cls, path: Path) -> tuple[list[Entry], int]:
+        """The cells of a file that are whole, and how many are not, as far as is known; all are read.
+
+        Raises
+        ------
+        FileError
+            If it cannot be read, or was written by another version.
+        FileNotFoundError
+            If it is not there.
+        """
+        whole: list[Entry] = []
+        try:
+            segment = cls.at(path, cut=True)
+        except Damaged:
+            return whole, 1
+        for row in range(len(segment.cells)):
+            with suppress(Damaged):
+                segment.outcome(row)
+                whole.append(segment.entry(row))
+        return whole, len(segment.cells) - len(whole)
 
     def entries(self) -> Iterator[Entry]:
         """Read all cells."""

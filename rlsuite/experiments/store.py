@@ -10,6 +10,7 @@ earlier versions have written, are read as they are.
 import os
 import secrets
 import time
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import NamedTuple, TypeVar, overload
 
 from rlsuite.core.files import sync
 from rlsuite.core.narrowing import Table
-from rlsuite.errors import FileError
+from rlsuite.errors import FileError, RlsuiteWarning, level_of_the_caller
 from rlsuite.experiments.cell_folders import CellFolders
 from rlsuite.experiments.segments import SUFFIX, Entry, Pair, Segment, chunks, is_full, write_segment
 from rlsuite.training.failures import Failure
@@ -271,6 +272,52 @@ class Store:
         first = number << _ROWS
         n_cells = len(self._segment(number).cells)
         return self.files[number].name == name and places == list(range(first, first + n_cells))
+
+
+def set_damaged_aside(folder: Path, aside: Path) -> None:
+    """Give files that are damaged another suffix, and write the cells of them that are whole to new ones.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the experiment.
+    aside : Path
+        Folder for unfinished files, on the same disk.
+
+    Raises
+    ------
+    FileError
+        If a file cannot be read or written.
+
+    Warns
+    -----
+    RlsuiteWarning
+        For each such file.
+    """
+    for file in _segments(folder / CELLS):
+        try:
+            whole, n_damaged = Segment.whole_cells(file)
+        except FileNotFoundError:  # another shard has done it, or packed
+            continue
+        if not n_damaged:
+            continue
+        new, kept = file.with_name(f"whole-{secrets.token_hex(4)}{SUFFIX}"), file.with_suffix(".damaged")
+        try:
+            if whole:
+                aside.mkdir(exist_ok=True)
+                write_segment(aside / new.name, whole)
+                os.replace(aside / new.name, new)  # beside the other first, so that no cell is missing at any time
+            os.replace(file, kept)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise FileError(f"cannot write {new}: {error.strerror}") from error
+        warnings.warn(
+            f"{file} is damaged: {len(whole):,} of its cells are whole, and the others are learned again; what it held "
+            f"is kept as {kept.name}",
+            RlsuiteWarning,
+            stacklevel=level_of_the_caller(),
+        )
 
 
 def _segments(folder: Path) -> list[Path]:

@@ -256,7 +256,7 @@ class Run:
                     outcome = self.engine.advance(clock, times[log.reached : ahead], most)
                 log.seconds += time.perf_counter() - began - preparing.seconds
                 log.add(outcome)
-                signals.in_step = False
+                signals.in_step = keeping is not None  # what is kept has the evaluation that is due, too
                 if outcome.error is not None:
                     raise outcome.error
                 if outcome.difference:
@@ -265,12 +265,7 @@ class Run:
                     if evaluate is not None:  # what the table said is void
                         log.evaluations.clear()
                         evaluate, judge = evaluator(self.facts, None, self.gamma, self.seed, self.encode), None
-                signals.check()
-                if keeping is not None:
-                    keeping.record(int(position[ALL_STEPS]) - steps, time.perf_counter() - began)
-                    if keeping.stop.is_set():
-                        keeping.save()
-                        raise Stopped
+                took = time.perf_counter() - began
                 if self.expected is not None:
                     self.expected.report(self.name)
                 if progress:
@@ -283,6 +278,15 @@ class Run:
                         judge, error = self.judged(judge, prediction())
                         log.follows = True
                     log.evaluations.append((int(position[clock]), found.value, found.total, error))
+                signals.in_step = False
+                if log.reached == times.size:
+                    break
+                signals.check()
+                if keeping is not None:
+                    keeping.record(int(position[ALL_STEPS]) - steps, took)
+                    if keeping.stop.is_set():
+                        keeping.save()
+                        raise Stopped
             if isinstance(self.engine, VerifiedEngine) and (difference := self.engine.finish()):
                 self._step_from_here(difference)
             if evaluate is not None:

@@ -147,8 +147,9 @@ def test_a_damaged_file_is_named_and_nothing_is_lost(rlsuite, small, tmp_path):
         done = rlsuite(*command)
         assert (done.code, done.out) == (2, "")
         assert done.err == (
-            f"rlsuite: error: {file.relative_to(tmp_path)} is not a file of cells; delete this file to have its cells "
-            "learned again\n"
+            f"rlsuite: error: {file.relative_to(tmp_path)} is not a file of cells; run the experiment with "
+            f"{'--retry' if command[0] == 'run' else 'retry=True'}, which keeps the cells in it that are whole, and "
+            "learns the others again\n"
         )
     assert file.read_text() == "r,l,t\n"
 

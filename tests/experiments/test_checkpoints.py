@@ -11,6 +11,7 @@ import pytest
 
 from rlsuite.errors import CheckpointWarning, FileError
 from rlsuite.experiments import Experiment, checkpoints
+from rlsuite.experiments.checkpoints import CellCheckpoint
 from rlsuite.training import run_log
 
 LONG = """
@@ -150,6 +151,41 @@ def test_checkpoints_that_cannot_be_used_are_not(lake, stopped, tmp_path, tree, 
     Experiment.read(lake).run(stopped)
     Experiment.read(lake).run(tmp_path / "whole")
     assert tree(stopped) == tree(tmp_path / "whole")
+
+
+EVALUATED = """
+steps = 24
+seeds = 1
+evaluate_every = 6
+loop = "stepwise"
+environments = [{ id = "FrozenLake-v1" }]
+agents = [{ name = "q-learning" }]
+"""
+
+
+def test_no_evaluation_is_missing_wherever_a_cell_was_saved(toml, tmp_path, tree, monkeypatch):
+    """Also where it was saved at the very time of an evaluation, or in its last step."""
+    experiment, write = Experiment.read(toml(EVALUATED)), checkpoints.CellCheckpoint.write
+    moments = []
+
+    def copied(checkpoint, agent, record):
+        write(checkpoint, agent, record)
+        moments.append(tmp_path / str(agent.steps_))
+        shutil.copytree(checkpoint.folder.parent, moments[-1] / ".checkpoints", dirs_exist_ok=True)
+
+    monkeypatch.setattr(checkpoints, "EVERY", 0.0)
+    monkeypatch.setattr(checkpoints.CellCheckpoint, "write", copied)
+    experiment.run(tmp_path / "whole")
+    monkeypatch.undo()
+    assert len(moments) >= 23
+    for moment in moments:
+        experiment.run(moment)
+        assert tree(moment) == tree(tmp_path / "whole"), moment
+    shutil.copytree(moments[0], tmp_path / "left")
+    (tmp_path / "left" / ".checkpoints" / "b6").mkdir(parents=True)  # of a cell of another experiment
+    CellCheckpoint(tmp_path / "left", ("FrozenLake-v1", "QLearning"), 0, {}, {}).folder.mkdir()
+    experiment.run(tmp_path / "left")
+    assert os.listdir(tmp_path / "left" / ".checkpoints") == ["b6"]
 
 
 @pytest.mark.slow

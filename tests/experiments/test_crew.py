@@ -158,10 +158,10 @@ def test_workers_of_dask_that_are_killed_lose_nothing(toml, tmp_path):
             done = 0
             while len(kills) < KILLS and not over.wait(0.2):
                 if (tmp_path / "killed" / "run.json").is_file() and (now := status_of(tmp_path / "killed").done) > done:
-                    pid = list(cluster.workers.values())[len(kills) % 2].pid
-                    if pid is not None:
-                        os.kill(pid, signal.SIGKILL)
-                        kills.append(pid)
+                    alive = [one.pid for one in list(cluster.workers.values()) if one.pid is not None]
+                    if alive:  # one that was killed is away for a while
+                        os.kill(alive[len(kills) % len(alive)], signal.SIGKILL)
+                        kills.append(alive)
                         done = now
 
         killer = threading.Thread(target=kill)

@@ -25,6 +25,7 @@ from rlsuite.errors import (
     UnsuitableEnvironment,
 )
 from rlsuite.experiments import Experiment, load_results, status_of
+from rlsuite.experiments.segments import Segment
 from rlsuite.experiments.store import Store, Writer
 from rlsuite.experiments.work import Work
 from rlsuite.experiments.writing import versions, writing
@@ -398,10 +399,32 @@ def test_damaged_cell_stops_the_run_before_it_begins(toml, tmp_path, tree):
         with pytest.raises(FileError) as caught:
             attempt()
         assert str(caught.value) == (
-            f"{file} is not as long as it states, as if only a part had been written; delete this file to have its "
-            "cells learned again"
+            f"{file} is not as long as it states, as if only a part had been written; run the experiment "
+            "with retry=True, which keeps the cells in it that are whole, and learns the others again"
         )
         assert tree(tmp_path / "out") == before
+
+
+def test_cells_of_a_damaged_file_that_are_whole_are_kept(toml, tmp_path, tree, monkeypatch):
+    experiment = Experiment.read(toml())
+    experiment.run(tmp_path / "out")
+    whole, file = tree(tmp_path / "out"), tmp_path / "out" / "cells" / "00000.cells"
+    content = file.read_bytes()
+    cut, changed, none = content[:-3_000], content.replace(content[-90:], content[-90:][::-1]), b"nothing"
+    n_cells = len(Segment.at(file).cells)
+    for damaged, least, most in ((cut, 1, n_cells - 1), (changed, 0, n_cells - 1), (none, 0, 0)):
+        file.write_bytes(damaged)
+        learned = []
+        monkeypatch.setattr(
+            Writer, "add", lambda self, entry, add=Writer.add, to=learned: (to.append(entry), add(self, entry))
+        )
+        with pytest.warns(RlsuiteWarning, match=r"00000\.cells is damaged: .* kept as 00000\.damaged"):
+            experiment.run(tmp_path / "out", retry=True)
+        monkeypatch.undo()
+        assert least <= n_cells - len(learned) <= most
+        assert (tmp_path / "out" / "cells" / "00000.damaged").read_bytes() == damaged
+        (tmp_path / "out" / "cells" / "00000.damaged").unlink()
+        assert tree(tmp_path / "out") == whole
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"format": "rlsuite run 1"}', '{"format": "x"}'])
