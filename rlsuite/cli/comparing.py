@@ -117,17 +117,25 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def _of_folder(chosen: argparse.Namespace) -> "Comparison":
-    from rlsuite.experiments import compare, load_results
+    from rlsuite.experiments import compare, load_results, status_of
 
     for flag in ("env", "steps", "episodes", "seeds", "margin", "most_seeds", "tabulate", *AGENT_FLAGS):
         if getattr(chosen, flag) not in (None, []):
             raise ParameterError(f"--{flag.replace('_', '-')}: {chosen.agents[0]} holds results already; leave it out")
-    return compare(load_results(chosen.agents[0]))
+    found = compare(load_results(chosen.agents[0]))
+    status = status_of(chosen.agents[0])
+    if status.done + len(status.failures) < status.total:
+        print_note(f"{chosen.agents[0]} is unfinished, {status}: this compares what is done")
+    return found
 
 
 def _trained(chosen: argparse.Namespace) -> "Comparison":
     from rlsuite.experiments import compare
 
+    file = next((one for one in chosen.agents if one.endswith(".toml")), None)
+    if file is not None:
+        folder = Path(file).with_suffix("")
+        raise ParameterError(f"{file} is an experiment: 'rlsuite run {file}', and then 'rlsuite compare {folder}'")
     if chosen.steps is chosen.episodes is None:
         chosen.steps = DEFAULT_STEPS
     only_enough: Keywords = {"margin": chosen.margin, "most_seeds": chosen.most_seeds}

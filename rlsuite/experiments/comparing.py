@@ -29,7 +29,7 @@ FIRST_SEEDS: Final = 10
 
 @says_what_to_write
 def compare(
-    agents: "Agent | Sequence[Agent] | Mapping[str, Agent] | Mapping[str, Sequence[Results]]",
+    agents: "Agent | Sequence[Agent] | Mapping[str, Agent] | Sequence[Results] | Mapping[str, Sequence[Results]]",
     envs: str | Env | Sequence[str | Env] | Mapping[str, str | Env] | None = None,
     *,
     steps: int | None = None,
@@ -53,8 +53,8 @@ def compare(
     ----------
     agents : Agent, sequence of Agent, or mapping of str to Agent
         By label; the default label is the class, with the parameters in which agents of one class differ. Instead,
-        results that there are already: label of the environment -> one `Results` per agent, as `Experiment.run` and
-        `load_results` return them.
+        results that there are already: a sequence of what `rlsuite.train` returned, or label of the environment -> one
+        `Results` per agent, as `Experiment.run` and `load_results` return them.
     envs : str, gymnasium.Env, sequence or mapping of them
         As for `rlsuite.train`, by label.
     steps, episodes : int
@@ -92,10 +92,11 @@ def compare(
     >>> [(row.agent, round(row.mean), row.optimum) for row in comparison]
     [('Sarsa', -24, -13.0), ('QLearning', -51, -13.0)]
     """
-    if is_mapping(agents) and all(not hasattr(one, "learn") for one in agents.values()):
+    there = _by_environment(agents)
+    if there is not None:
         if envs is not None or steps is not None or episodes is not None:
             raise ParameterError("these are results already: leave out envs, steps and episodes")
-        return Comparison({str(key): _results(key, runs) for key, runs in agents.items()})
+        return Comparison({str(key): _results(key, runs) for key, runs in there.items()})
     if envs is None:
         raise ParameterError("envs is missing: compare(agents, 'CliffWalking-v1', steps=..., seeds=...)")
     learners = _labelled("agents", cast("Any", agents), _label_agents)
@@ -227,9 +228,25 @@ def _label_agents(agents: Sequence[object]) -> list[str]:
     return labels
 
 
+def _by_environment(given: Any) -> dict[Any, Any] | None:
+    """Results by the label of their environment; None if agents were given instead."""
+    if is_mapping(given):
+        return dict(given) if all(not hasattr(one, "learn") for one in given.values()) else None
+    several = list(cast("Iterable[Any]", given)) if isinstance(given, list | tuple) else []
+    runs = [given] if isinstance(given, Results) else several
+    if not any(isinstance(run, Results) for run in runs):
+        return None
+    found: dict[Any, list[Any]] = {}
+    for run in runs:
+        found.setdefault(run.environment if isinstance(run, Results) else "", []).append(run)
+    return found
+
+
 def _results(environment: object, runs: object) -> list[Results]:
     """Check the results of one environment."""
     found = list(cast("Iterable[object]", runs)) if isinstance(runs, Iterable) else [runs]
+    if not found:
+        raise ParameterError(f"agents[{environment!r}] holds no results: leave it out, or train an agent there")
     for one in found:
         if not isinstance(one, Results):
             raise ParameterError(

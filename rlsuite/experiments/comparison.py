@@ -327,9 +327,16 @@ def _of_pairs(pairs: Sequence[Pair], agents: Sequence[str]) -> list[str]:
     same = [pair.second for pair in open_ if pair.difference == 0.0]
     if same:
         told.append(f"{best} and {' and '.join(same)} have the same mean")
-    for pair in open_:
-        if pair.difference == 0.0:
-            continue
+    rest = [pair for pair in open_ if pair.difference != 0.0]
+    if len(rest) > 2:
+        listed = ", ".join(pair.second if pair.first == best else pair.first for pair in rest)
+        more = sorted((pair.seeds_needed or 0) - pair.seeds for pair in rest)
+        told.append(
+            f"{best} cannot be told apart from {listed} (p at least {min(pair.p_value for pair in rest):.2g}); about "
+            f"{max(1, more[0])} to {max(1, more[-1])} more seeds would be needed"
+        )
+        return told
+    for pair in rest:
         more = (pair.seeds_needed or 0) - pair.seeds
         seeds = f"{more} more seeds would be needed" if more > 0 else "a few more seeds would be needed"
         told.append(f"{pair.first} and {pair.second} cannot be told apart (p = {pair.p_value:.2g}); about {seeds}")

@@ -82,7 +82,10 @@ def read_run(folder: Path) -> dict[str, Any]:
             for label in labels(config, what):
                 as_folder("label", label)
     except FileNotFoundError as error:
-        raise FileError(f"{folder} holds no results of an experiment: there is no {RUN}") from error
+        lacks = f"there is no {RUN}" if folder.is_dir() else "there is no such folder"
+        raise FileError(
+            f"{folder} holds no results of an experiment: {lacks}; 'rlsuite run FILE.toml' writes the folder FILE"
+        ) from error
     except OSError as error:
         raise FileError(f"cannot read {file}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

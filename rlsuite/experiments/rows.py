@@ -24,6 +24,9 @@ MEASURES = (VALUE_ERROR, FOLLOWED, VALUE, UNDISCOUNTED, PER_EPISODE, PER_STEP)
 
 _REGRET, _END, _OPTIMUM = "regret", "end probability", "optimum"
 
+ROUNDING = 1e-9
+"""Share of the other end of an interval below which an end is that of rounding."""
+
 SURE = 1.0 - 1e-9
 """An event with at least this probability is taken as certain."""
 
@@ -323,7 +326,11 @@ def _cells(row: Row) -> tuple[str, ...]:
 def brackets(low: float | None, high: float | None) -> str:
     """Both ends of an interval as text; empty without one.
 
-    >>> brackets(-1.0, 2.5), brackets(None, None)
-    ('[-1, 2.5]', '')
+    >>> brackets(-1.0, 2.5), brackets(None, None), brackets(-1e-14, 0.5)
+    ('[-1, 2.5]', '', '[0, 0.5]')
     """
-    return "" if low is None or high is None else f"[{low:.4g}, {high:.4g}]"
+    if low is None or high is None:
+        return ""
+    rounding = ROUNDING * max(abs(low), abs(high))
+    ends = (0.0 if abs(end) <= rounding else end for end in (low, high))
+    return "[{:.4g}, {:.4g}]".format(*ends)

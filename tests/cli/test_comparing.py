@@ -1,6 +1,7 @@
 """Comparing agents on the command line: the same as in Python, and mistakes."""
 
 import csv
+import json
 
 import pytest
 
@@ -47,6 +48,13 @@ def test_results_of_an_experiment(rlsuite, tmp_path):
     assert rlsuite("run", "two.toml").code == 0
     done = rlsuite("compare", "two")
     assert done.out == f"{rl.compare(rl.experiments.load_results('two'))}\n"
+    assert not done.err
+    kept = tmp_path / "two" / "run.json"
+    run = json.loads(kept.read_text())
+    run["config"]["seeds"].append(9)
+    kept.write_text(json.dumps(run))
+    said = "two is unfinished, 6 of 8 cells done, 2 to go: this compares what is done"
+    assert said in rlsuite("compare", "two").err
     assert "--seeds: two holds results already; leave it out" in rlsuite("compare", "two", "--seeds", 3).err
 
 
@@ -76,6 +84,7 @@ def test_files(rlsuite, tmp_path):
         ((*TWO, "--margin", "0.1"), "--margin applies only to --seeds enough"),
         (("sarsa", "sarze", "--env", "FrozenLake-v1"), "unknown agent 'sarze'"),
         ((*TWO, "--save", "table.doc"), "--save table.doc"),
+        (("runs/lake.toml",), "'rlsuite run runs/lake.toml', and then 'rlsuite compare runs/lake'"),
     ],
 )
 def test_mistakes_are_answered(rlsuite, words, message):

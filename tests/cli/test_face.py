@@ -137,7 +137,7 @@ def test_version(rlsuite):
         ),
         (["run", "nowhere.toml"], "there is no file nowhere.toml"),
         (["run", "."], "cannot read .: Is a directory"),
-        (["plot", "nowhere"], "nowhere holds no results of an experiment: there is no run.json"),
+        (["plot", "nowhere"], "nowhere holds no results of an experiment: there is no such folder"),
         (["check", "FrozenLak-v1"], "No environment 'FrozenLak-v1'. Did you mean 'FrozenLake-v1'?"),
         (["solve", "nowhere.py:Maze"], "'nowhere.py:Maze': there is no file 'nowhere.py'"),
         *(

@@ -109,6 +109,7 @@ def test_seeds_may_not_suffice():
         ({"most_seeds": 0}, "most_seeds"),
         ({"agents": {"lake": [3]}, "envs": None, "steps": None}, "holds 3"),
         ({"agents": {"lake": []}}, "these are results already"),
+        ({"agents": {"lake": []}, "envs": None, "steps": None}, "agents\\['lake'\\] holds no results"),
         ({"agents": ["q-learning"]}, "'q-learning' is not an agent"),
     ],
 )

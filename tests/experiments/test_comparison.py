@@ -1,4 +1,5 @@
 import csv
+import re
 import subprocess
 import sys
 
@@ -80,6 +81,11 @@ def test_agents_that_cannot_be_told_apart_need_more_seeds():
     assert found.sentences() == [
         f"a and b cannot be told apart (p = {found.pairs[0].p_value:.2g}); about {needed} more seeds would be needed"
     ]
+    many = rl.compare([results(name, 0.5 + scale * noise) for name, scale in zip("abcd", (1, 2, 3, 4), strict=True)])
+    assert re.fullmatch(
+        r"d cannot be told apart from a, b, c \(p at least 1\); about \d+ to \d+ more seeds would be needed",
+        many.sentences("env")[0],
+    )
     same = rl.compare({"lake": [results("a", GOOD), results("b", GOOD)]})
     assert same.sentences() == ["a and b have the same mean"]
 

@@ -467,8 +467,11 @@ def test_deep_run_json(toml, tmp_path):
 
 
 def test_folders_without_results(tmp_path, toml):
-    with pytest.raises(FileError, match=r"holds no results of an experiment: there is no run\.json"):
-        load_results(tmp_path / "nowhere")
+    for name, lacks in (("nowhere", "there is no such folder"), ("", r"there is no run\.json")):
+        with pytest.raises(
+            FileError, match=f"holds no results of an experiment: {lacks}; 'rlsuite run FILE.toml' writes"
+        ):
+            load_results(tmp_path / name)
     Experiment.read(toml(), seeds=1).run(tmp_path / "out")
     shutil.rmtree(tmp_path / "out" / "cells")
     with pytest.raises(FileError, match="out holds no finished cell yet"):
