@@ -17,6 +17,7 @@ from rlsuite.cli.options import (
     add_workers_flag,
     agent_of,
     import_packages,
+    in_flags,
     keywords,
     whole_number,
     workers_of,
@@ -83,7 +84,7 @@ def add(commands: Commands) -> None:
     output.add_argument("--save", metavar="FILE", help="write the table as .csv, .md or .tex")
     output.add_argument("--plot", metavar="FILE.png", help="draw the last values of all agents (.png, .svg, .pdf)")
     add_json_flag(output)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -108,7 +109,7 @@ def run(chosen: argparse.Namespace) -> int:
             }
         )
     else:
-        print(comparison)
+        print(in_flags(str(comparison), chosen.parser))
     if failures:
         from rlsuite.training.failures import failure_table
 
@@ -221,8 +222,9 @@ def _write(chosen: argparse.Namespace, comparison: "Comparison") -> None:
         else:
             text = comparison.to_markdown() if path.suffix == ".md" else comparison.to_latex()
             path.write_text(text + "\n", encoding="utf-8")
+        print_note(f"written: {path}" + (r", which needs \usepackage{booktabs}" if path.suffix == ".tex" else ""))
     if chosen.plot:
         from rlsuite.plotting import final_values
         from rlsuite.plotting.figure import write
 
-        write(chosen.plot, final_values, comparison)
+        print_note(f"written: {write(chosen.plot, final_values, comparison)}")

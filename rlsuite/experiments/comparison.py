@@ -187,8 +187,11 @@ class Comparison(ShowsItself, Sequence[Row]):
         return "\n".join([table(self.rows), *self.sentences()])
 
     def columns(self) -> dict[str, list[str]]:
-        """The rows as texts, by title."""
-        return dict(zip(HEADINGS, map(list, zip(*map(_texts, self.rows), strict=True)), strict=True))
+        """The rows as texts, by title, without columns in which nothing is known."""
+        measures = dict.fromkeys(row.measure for row in self.rows)
+        titles = [next(iter(measures)) if title == "mean" and len(measures) == 1 else title for title in HEADINGS]
+        found = dict(zip(titles, map(list, zip(*map(_texts, self.rows), strict=True)), strict=bool(self.rows)))
+        return {title: column for title, column in found.items() if any(column)} or {title: [] for title in titles}
 
     def to_markdown(self) -> str:
         """The rows as a Markdown table.
@@ -197,17 +200,21 @@ class Comparison(ShowsItself, Sequence[Row]):
         --------
         >>> import rlsuite as rl
         >>> results = rl.train(rl.Sarsa(gamma=0.9), "FrozenLake-v1", steps=100, seeds=2, evaluate_every=100)
-        >>> print(rl.compare({"lake": [results]}).to_markdown().splitlines()[0])
-        | environment | agent | seeds | mean | 95 % interval | optimum | regret | reach an end |
+        >>> print(rl.compare([results]).to_markdown().splitlines()[0])
+        | environment | agent | seeds | value of the greedy policy | 95 % interval | optimum | regret | reach an end |
         """
-        lines = [HEADINGS, ["---"] * 2 + ["---:"] * (len(HEADINGS) - 2), *map(_texts, self.rows)]
+        columns = self.columns()
+        rows = zip(*columns.values(), strict=True)
+        lines = [list(columns), ["---"] * 2 + ["---:"] * (len(columns) - 2), *rows]
         return "\n".join("| " + " | ".join(text.replace("|", r"\|") for text in line) + " |" for line in lines)
 
     def to_latex(self) -> str:
         r"""The rows as a LaTeX table; it needs ``\usepackage{booktabs}``."""
-        lines = [" & ".join(map(_escaped, texts)) + r" \\" for texts in (HEADINGS, *map(_texts, self.rows))]
-        columns = "ll" + "r" * (len(HEADINGS) - 2)
-        body = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
+        columns = self.columns()
+        rows = zip(*columns.values(), strict=True)
+        lines = [" & ".join(map(_escaped, texts)) + r" \\" for texts in (list(columns), *rows)]
+        aligned = "ll" + "r" * (len(columns) - 2)
+        body = [rf"\begin{{tabular}}{{{aligned}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
         return "\n".join([*body, r"\end{tabular}"])
 
     def to_csv(self, path: str | PathLike[str]) -> None:

@@ -23,7 +23,7 @@
 
 import math
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
@@ -31,6 +31,7 @@ from typing import Final, Self
 
 from rlsuite import errors
 from rlsuite.core.checks import seed_list, whole_amount
+from rlsuite.core.described import describe
 from rlsuite.core.keywords import rename_former, says_what_to_write, takes_former_names
 from rlsuite.core.narrowing import Table, is_list, is_table
 from rlsuite.errors import FileError, ParameterError, RlsuiteError
@@ -147,8 +148,22 @@ class Experiment(Settings):
         _check_keys(table, known, "")
         folder = Path() if file is None else file.parent
         name = _text(table, "name", "")
-        environments = [_environment(entry, where) for entry, where in _tables(table, "environments")]
-        agents = [one for entry, where in _tables(table, "agents") for one in _agents(entry, where, folder)]
+        environments: list[EnvironmentEntry] = []
+        for entry, where in _tables(table, "environments"):
+            place = _environment(entry, where)
+            first = next((other for other in environments if other.label == place.label), None)
+            if first is not None and "label" not in entry:
+                own = _own({**first.parameters, **first.limit}, {**place.parameters, **place.limit})
+                place = replace(place, label=place.label + own, observe="")
+            environments.append(place)
+        agents: list[AgentEntry] = []
+        for entry, where in _tables(table, "agents"):
+            for one in _agents(entry, where, folder):
+                alike = next((other for other in agents if other.label == one.label), None)
+                if alike is not None and "label" not in entry:
+                    own = _own(describe(alike.agent), describe(one.agent))
+                    one = replace(one, label=one.label + own, observe="")
+                agents.append(one)
         rest = {key: value for key, value in table.items() if key not in ("name", "environments", "agents")}
         return cls(name=name, environments=environments, agents=agents, file=file, **rest)
 
@@ -271,6 +286,16 @@ def _tables(table: Table, key: str) -> list[tuple[Table, str]]:
     if not is_list(value) or len(entries) < len(value):
         raise ParameterError(f"{key}={value!r} must be an array of tables: write [[{key}]] above each table")
     return [(entry, f"{key}[{index}]") for index, entry in enumerate(entries)]
+
+
+def _own(first: Mapping[str, object], second: Mapping[str, object]) -> str:
+    """What a second entry differs in from the first one of the same name, which the label of the first does not tell.
+
+    >>> _own({"gamma": 0.9, "learning_rate": 0.1}, {"gamma": 0.9, "learning_rate": 0.5})
+    '(learning_rate=0.5)'
+    """
+    found = ", ".join(f"{key}={value}" for key, value in second.items() if key not in first or first[key] != value)
+    return f"({found})" if found else ""
 
 
 def _environment(table: Table, where: str) -> EnvironmentEntry:

@@ -65,6 +65,7 @@ def test_files(rlsuite, tmp_path):
         assert [row["agent"] for row in csv.DictReader(file)] == ["q-learning", "sarsa"]
     assert (tmp_path / "table.md").read_text().startswith("| environment | agent |")
     assert (tmp_path / "table.tex").read_text().startswith(r"\begin{tabular}")
+    assert "environment & agent & seeds & value of the greedy policy & 95" in (tmp_path / "table.tex").read_text()
     assert rlsuite("compare", *TWO, "--seeds", 2, "--plot", "values.svg").code == 0
     assert "sarsa" in (tmp_path / "values.svg").read_text()
 

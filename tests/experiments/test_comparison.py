@@ -127,10 +127,13 @@ def test_it_shows_itself_in_few_lines(comparison):
 def test_tables_for_documents(comparison, tmp_path):
     markdown = comparison.to_markdown().splitlines()
     assert len(markdown) == 6
-    assert {line.count("|") for line in markdown} == {9}
+    assert {line.count("|") for line in markdown} == {8}  # nothing is known of ends
     latex = rl.compare({"a_b": [results("50 %", GOOD)]}).to_latex()
     assert r"a\_b & 50 \% & 12" in latex
     assert latex.endswith(r"\end{tabular}")
+    alone = rl.compare([results("a", GOOD, high=float("inf"))])  # without a regret, ends, and a known optimum
+    assert " & reach an end" not in alone.to_latex()
+    assert list(alone.columns())[:4] == ["environment", "agent", "seeds", "value of the greedy policy"]
     comparison.to_csv(tmp_path / "table.csv")
     with (tmp_path / "table.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))

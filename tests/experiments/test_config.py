@@ -228,6 +228,15 @@ def test_impossible_values_are_named_with_file_and_key(toml, case):
     assert str(caught.value).startswith(f"{file}: {beginning}")
 
 
+def test_a_second_entry_of_a_name_is_labelled_by_what_differs():
+    lake, dry = {"id": "FrozenLake-v1"}, {"id": "FrozenLake-v1", "parameters": {"is_slippery": False}}
+    agents = [{"name": "q-learning"}, {"name": "q-learning", "learning_rate": 0.5, "gamma": 0.9}, {"name": "sarsa"}]
+    found = Experiment.from_plain({"name": "two", "steps": 10, "environments": [lake, dry], "agents": agents})
+    assert [entry.label for entry in found.environments] == ["FrozenLake-v1", "FrozenLake-v1(is_slippery=False)"]
+    assert [entry.label for entry in found.agents] == ["QLearning", "QLearning(gamma=0.9, learning_rate=0.5)", "Sarsa"]
+    assert Experiment.from_plain(found.plain()).plain() == found.plain()
+
+
 def test_missing_file(tmp_path):
     with pytest.raises(FileError, match=r"^there is no file .*nowhere\.toml$"):
         Experiment.read(tmp_path / "nowhere.toml")
