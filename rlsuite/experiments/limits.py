@@ -11,8 +11,8 @@ import os
 import re
 import sys
 import threading
-import time
 from collections.abc import Callable
+from time import monotonic
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from rlsuite import errors
@@ -57,7 +57,7 @@ class Limits(NamedTuple):
         Limits(seconds=60.0, memory=2000000000)
         """
         if not is_mapping(table):
-            raise ParameterError(f"limits={table!r} must be a table, such as {{ seconds = 60, memory = '2 GB' }}")
+            raise ParameterError(f"limits must be a table, such as {{ seconds = 60, memory = '2 GB' }}, not {table!r}")
         for key in table:
             if key not in LIMITS:
                 raise ParameterError(f"limits: {errors.unknown('key', key, LIMITS)}")
@@ -105,13 +105,13 @@ def within(limits: Limits, call: Callable[[], Result]) -> Result:
     if not limits.are_set:
         return call()
     cell, ended, changing = threading.get_ident(), threading.Event(), threading.Lock()
-    began, before = time.monotonic(), memory_of_process()
+    began, before = monotonic(), memory_of_process()
     reached: list[str] = []
 
     def watch() -> None:
         while not ended.wait(LOOK_EVERY):
             grown = memory_of_process() - before
-            if time.monotonic() - began > limits.seconds:
+            if monotonic() - began > limits.seconds:
                 said = f"it had not ended after {limits.seconds:g} s"
             elif grown > limits.memory:
                 said = f"it had taken {_in_words(grown)} of memory, more than {_in_words(limits.memory)}"

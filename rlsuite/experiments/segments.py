@@ -380,7 +380,6 @@ class Segment:
             return whole, 1
         for row in range(len(segment.cells)):
             with suppress(Damaged):
-                segment.outcome(row)
                 whole.append(segment.entry(row))
         return whole, len(segment.cells) - len(whole)
 
