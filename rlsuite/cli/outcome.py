@@ -38,7 +38,7 @@ TRIALS = 3
 MOST_STEPS = 3_000_000
 """Steps of all runs of one length; a second, or less, in the compiled loop."""
 
-SINGLE_AGENT_FLAGS = ("--seed", "--save", "--gif", "--save-to", "--save-every")
+SINGLE_AGENT_FLAGS = ("--seed", "--save", "--gif", "--movie", "--save-to", "--save-every")
 """Flags for a single agent, which cannot be used with several seeds."""
 
 

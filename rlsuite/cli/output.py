@@ -16,6 +16,7 @@ Facts: TypeAlias = dict[str, object]
 """What a command found, by name, for ``--json``."""
 
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
+MOVIE_SUFFIXES = (".html", ".gif")
 
 MOST_ROWS = 200
 """Rows of a table on the screen; --json has them all."""

@@ -17,7 +17,7 @@ from rlsuite.cli.options import (
     spelling_of,
     whole_number,
 )
-from rlsuite.cli.output import check_writable, print_json, print_note
+from rlsuite.cli.output import MOVIE_SUFFIXES, check_writable, print_json, print_note
 from rlsuite.errors import ParameterError, UnsuitableEnvironment, unknown
 
 if TYPE_CHECKING:
@@ -107,6 +107,9 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--plot", metavar="FILE.png", help="draw a figure (.png, .svg, .pdf)")
     parser.add_argument(
+        "--movie", metavar="FILE.html", help="show value iteration on a grid, sweep by sweep (.html, .gif)"
+    )
+    parser.add_argument(
         "--figure",
         metavar="NAME",
         help=f"which figure (default: {ON_GRID} for a grid, {ELSEWHERE} for others, and where states are hidden one "
@@ -126,6 +129,10 @@ def run(chosen: argparse.Namespace) -> int:
         check_writable(Path(chosen.save), "--save", SAVED)
     env, model = _opened(chosen)
     layout = _layout(env, model)
+    if chosen.movie:
+        check_writable(Path(chosen.movie), "--movie", MOVIE_SUFFIXES)
+        if layout is None:
+            raise ParameterError(f"--movie: {chosen.environment} has no grid to draw; --plot draws its values")
     default: str = inspect.signature(planning.solve).parameters["method"].default
     method = _method(model, chosen.method) if chosen.method else default
     draw = drawer(chosen, env, layout, model, method)
@@ -140,6 +147,10 @@ def run(chosen: argparse.Namespace) -> int:
         from rlsuite.plotting.figure import write
 
         write(chosen.plot, draw, solution)
+    if chosen.movie and env is not None:
+        from rlsuite.plotting import planning_movie
+
+        planning_movie(chosen.movie, env, gamma=model.gamma)
     if chosen.save:
         _save(solution, Path(chosen.save))
     _report(chosen, found, method)
@@ -211,7 +222,7 @@ def _report(chosen: argparse.Namespace, found: "FoundForMDP | FoundForPOMDP", me
     if chosen.json:
         by = {"method": solver, "chosen_by": None if solver == method else method}
         gamma = {"gamma": found.gamma}
-        written = {kind: getattr(chosen, kind) for kind in ("save", "plot") if getattr(chosen, kind)}
+        written = {kind: getattr(chosen, kind) for kind in ("save", "plot", "movie") if getattr(chosen, kind)}
         print_json({"environment": chosen.environment, **by, **gamma, **found.facts(), **written})
         return
     picked = "" if solver == method else f" (chosen by {method})"
@@ -219,7 +230,7 @@ def _report(chosen: argparse.Namespace, found: "FoundForMDP | FoundForPOMDP", me
     print(found.summary())
     if chosen.show:
         print(found.shown())
-    for path in filter(None, (chosen.save, chosen.plot)):
+    for path in filter(None, (chosen.save, chosen.plot, chosen.movie)):
         print(f"  written: {path}")
     if chosen.save and chosen.save.endswith(".npz"):
         print_note(f"next: rlsuite act {chosen.save} {found.where}")

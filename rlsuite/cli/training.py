@@ -25,7 +25,7 @@ from rlsuite.cli.options import (
     workers_of,
 )
 from rlsuite.cli.outcome import report
-from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, print_note
+from rlsuite.cli.output import FIGURE_SUFFIXES, MOVIE_SUFFIXES, check_writable, print_note
 from rlsuite.cli.showing import drawing, drawn_env
 from rlsuite.errors import LearningError, ParameterError, RlsuiteError
 
@@ -93,6 +93,9 @@ def add(commands: Commands) -> None:
     output.add_argument("--figure", metavar="NAME", help=f"which curve --plot draws (default {CUMULATIVE_REWARD})")
     add_look_flags(output)
     output.add_argument("--gif", metavar="FILE.gif", help="draw one episode of the learned greedy policy")
+    output.add_argument(
+        "--movie", metavar="FILE.html", help="learn once more, and show values and errors as they change (.html, .gif)"
+    )
     add_json_flag(output)
     parser.set_defaults(run=run)
 
@@ -107,6 +110,8 @@ def run(chosen: argparse.Namespace) -> int:
     env_keywords = env_keywords_of(chosen)
     _check_outputs(chosen)
     shown = drawn_env(chosen.environment, env_keywords, "rgb_array") if chosen.gif else None
+    if chosen.movie:
+        _check_movie(chosen, env_keywords)
     try:
         results = (_one_seed if chosen.seeds is None else _many_seeds)(chosen, agent, env_keywords)
     except RlsuiteError:
@@ -140,13 +145,14 @@ def _saved_agent(chosen: argparse.Namespace) -> "Agent":
 def _check_outputs(chosen: argparse.Namespace) -> None:
     """Raise before learning, not after it, if a file cannot be written."""
     if chosen.seeds is not None:
-        for flag in ("save", "gif", "save_to"):
+        for flag in ("save", "gif", "movie", "save_to"):
             if getattr(chosen, flag):
                 raise ParameterError(
                     f"--{flag.replace('_', '-')} needs a single agent, and --seeds trains several: give --seed instead"
                 )
     npz = (".npz",)
-    for flag, suffixes in (("save", npz), ("save_to", npz), ("gif", (".gif",)), ("plot", FIGURE_SUFFIXES)):
+    pictures = (("gif", (".gif",)), ("movie", MOVIE_SUFFIXES), ("plot", FIGURE_SUFFIXES))
+    for flag, suffixes in (("save", npz), ("save_to", npz), *pictures):
         path = getattr(chosen, flag)
         if path:
             check_writable(Path(path), f"--{flag.replace('_', '-')}", suffixes)
@@ -161,6 +167,18 @@ def _figure(chosen: argparse.Namespace) -> str:
     """The curve that --plot draws, as Python spells it."""
     typed: str = chosen.figure or CUMULATIVE_REWARD
     return typed.replace("-", "_")
+
+
+def _check_movie(chosen: argparse.Namespace, env_keywords: Keywords) -> None:
+    """Raise before learning if the environment has no grid, or if what is to be shown began in a file."""
+    from rlsuite.environments.finding import find_env
+    from rlsuite.rendering import GridLayout
+
+    if chosen.agent_name.endswith(".npz"):
+        raise ParameterError("--movie shows learning from the beginning: name the agent in place of its file")
+    env = find_env(chosen.environment, **env_keywords)
+    GridLayout.from_env(env)
+    env.close()
 
 
 def _one_seed(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywords) -> "Results":
@@ -277,6 +295,14 @@ def _write(chosen: argparse.Namespace, agent: "Agent", results: "Results", shown
             write_gif(chosen.gif, _frames(agent, shown, results.records[0].seed))
             shown.close()
         written["gif"] = chosen.gif
+    if chosen.movie:
+        from rlsuite.environments.finding import find_env
+        from rlsuite.plotting import learning_movie
+
+        env, seed = find_env(chosen.environment, **env_keywords_of(chosen)), results.records[0].seed
+        frames = min(20, agent.steps_)
+        learning_movie(chosen.movie, agent_of(chosen), env, steps=agent.steps_, frames=frames, seed=seed)
+        written["movie"] = chosen.movie
     return written
 
 

@@ -27,6 +27,8 @@ from rlsuite.plotting.figure_list import solution_figures as solution_figures
 from rlsuite.plotting.graphs import policy_graph as policy_graph
 from rlsuite.plotting.intervals import mean_curves as mean_curves
 from rlsuite.plotting.intervals import style_axes as style_axes
+from rlsuite.plotting.movies import learning_movie as learning_movie
+from rlsuite.plotting.movies import planning_movie as planning_movie
 from rlsuite.plotting.parameter_maps import parameter_map as parameter_map
 from rlsuite.plotting.parameter_studies import parameter_study as parameter_study
 from rlsuite.plotting.plane import policy_map as policy_map

@@ -440,3 +440,25 @@ def test_a_table_is_made_or_not_as_the_user_says(rlsuite, corridor):
     done = rlsuite(*command[:5], "--seeds", "2", "--tabulate", "--loop", "stepwise")
     assert (done.code, done.out) == (2, "")
     assert "leave out --loop stepwise" in done.err
+
+
+@pytest.mark.slow
+def test_a_movie(rlsuite, tmp_path):
+    """Of learning, which is done once more, and of value iteration."""
+    lake = ["FrozenLake-v1", "--movie", "lake.html", "--gamma", "0.9"]
+    assert rlsuite("train", "q-learning", *lake, "--steps", "500", "--seed", "1").code == 0
+    learned = (tmp_path / "lake.html").read_text("utf-8")
+    again = rl.QLearning(gamma=0.9)
+    rl.plotting.learning_movie(tmp_path / "again.html", again, "FrozenLake-v1", steps=500, seed=1)
+    assert learned == (tmp_path / "again.html").read_text("utf-8")
+    assert rlsuite("solve", *lake).code == 0
+    assert "sweep 1:" in (tmp_path / "lake.html").read_text("utf-8")
+    for words, said in (
+        (["train", "q-learning", *lake, "--seeds", "2"], "--movie needs a single agent"),
+        (["train", "q-learning", "Taxi-v4", "--movie", "taxi.html"], "Taxi-v4"),
+        (["solve", "Taxi-v4", "--movie", "taxi.html"], "Taxi-v4 has no grid to draw"),
+        (["solve", "FrozenLake-v1", "--movie", "lake.png"], "--movie"),
+    ):
+        done = rlsuite(*words)
+        assert done.code == 2
+        assert said in done.err

@@ -26,6 +26,8 @@ UNIT = Bounds(50.0, 81.0)
 
 NO_FIGURES = {
     "style_axes",
+    "learning_movie",
+    "planning_movie",
     "write_report",
     "value_maps",
     "save",
