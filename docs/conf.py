@@ -129,7 +129,7 @@ def lead_within_the_site(app: Sphinx, page: str, source: list[str]) -> None:
         text = (ROOT / BESIDE[page]).read_text(encoding="utf-8")
         text = re.sub(r"\]\((?:\.\./)?(README\.md|docs)\)", "](index.md)", text)
         text = re.sub(r"\]\((?:\.\./)?docs/", "](", text)
-    text = re.sub(r"\]\(\.\./examples/([\w/]+)\.py\)", r"](gallery/\1.rst)", text)
+    text = re.sub(r"\]\(\.\./examples/(?!course/)([\w/]+)\.py\)", r"](gallery/\1.rst)", text)
     text = re.sub(r"\]\(\.\./CONTRIBUTING\.md(#[\w-]+)?\)", r"](contributing.md\1)", text)
     text = text.replace("](../envs/README.md)", "](environments_of_ours.md)")
     source[0] = text
