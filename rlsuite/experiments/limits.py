@@ -2,7 +2,7 @@
 
 A thread looks at the cell some times a second, and has an exception raised in it. Python raises it between two of its
 own instructions, in whatever code the cell is, also in an environment that never returns from ``step``; but not within
-one call of compiled code, such as a fit of scikit-learn, before that returns.
+one call of compiled code, such as a fit of scikit-learn, before that returns, and not while it imports or compiles.
 """
 
 import ctypes
@@ -32,6 +32,10 @@ _UNITS = {
     **{f"{letter}B": 1_000**power for power, letter in enumerate("kMGT", 1)},
     **{f"{letter}iB": 1_024**power for power, letter in enumerate("KMGT", 1)},
 }
+
+
+_LOADS = re.compile(r"<frozen importlib|.*[\\/](numba|llvmlite)[\\/]")
+"""Names of files whose code imports or compiles."""
 
 
 class Limits(NamedTuple):
@@ -118,6 +122,8 @@ def within(limits: Limits, call: Callable[[], Result]) -> Result:
             else:
                 continue
             with changing:
+                if _is_loading(cell):
+                    continue
                 if not ended.is_set():
                     reached.append(f"{said}; raise limits=, or leave it out")
                     _raise_in(cell, ctypes.py_object(_Interrupted))
@@ -133,6 +139,16 @@ def within(limits: Limits, call: Callable[[], Result]) -> Result:
             _raise_in(cell, None)
     except _Interrupted as interrupted:
         raise LimitReached(reached[0]).with_traceback(interrupted.__traceback__) from None
+
+
+def _is_loading(thread: int) -> bool:
+    """Whether a thread imports a module, or compiles: what is interrupted there cannot be used any more."""
+    frame = sys._current_frames().get(thread)  # pyright: ignore[reportPrivateUsage] - it is documented
+    while frame is not None:
+        if _LOADS.match(frame.f_code.co_filename):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _raise_in(thread: int, error: "ctypes.py_object[Any] | None") -> None:

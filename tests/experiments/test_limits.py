@@ -1,3 +1,4 @@
+import importlib
 import os
 import time
 
@@ -88,14 +89,32 @@ def test_nothing_is_raised_after_the_call(monkeypatch):
     assert {"done", "reached"} == {*ends}
 
 
+def test_no_import_is_interrupted(tmp_path, monkeypatch):
+    """Modules that were imported in part cannot be imported again."""
+    (tmp_path / "imported_slowly.py").write_text("import time\nfor _ in range(50):\n    time.sleep(0.005)\nX = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(limits, "LOOK_EVERY", 0.01)
+    after = []
+
+    def call():
+        after.append(importlib.import_module("imported_slowly").X)
+        while True:
+            time.sleep(0.001)
+
+    with pytest.raises(LimitReached):
+        within(Limits(seconds=0.02), call)
+    assert after == [1]
+
+
 @pytest.mark.slow
 def test_a_cell_goes_on_from_where_it_was_saved_when_it_gets_more(toml, tmp_path, tree, monkeypatch):
+    saved = tmp_path / "out" / ".checkpoints"
+    monkeypatch.setattr(limits, "monotonic", lambda: 61.0 if list(saved.glob("*/*.cells")) else 0.0)
     monkeypatch.setattr(checkpoints, "EVERY", 0.02)
     text = FILE.replace("own.py:Hangs", "FrozenLake-v1").replace("40", "400_000").replace("[0, 5]", "1")
     file = toml(text.replace(', { name = "fitted-q", regressor = "sklearn.linear_model:Ridge" }', ""))
     with pytest.warns(FailedRunsWarning, match="1 run failed"):
-        Experiment.read(file, limits={"seconds": 1.0}, loop="stepwise").run(tmp_path / "out")
-    assert list(tmp_path.glob("out/.checkpoints/*/*.cells"))
+        Experiment.read(file, loop="stepwise").run(tmp_path / "out")
     monkeypatch.setattr(checkpoints, "EVERY", 60.0)
     continued, joined = [], checkpoints.joined
     monkeypatch.setattr(checkpoints, "joined", lambda one, other: continued.append(one) or joined(one, other))
