@@ -20,6 +20,7 @@ from rlsuite.cli import (
     choosing,
     comparing,
     demo,
+    describing,
     doctor,
     evaluating,
     experiments,
@@ -52,6 +53,7 @@ COMMANDS = (
     acting,
     filtering,
     fitting,
+    describing,
     doctor,
 )
 """Modules of commands, in the order in which help lists them."""

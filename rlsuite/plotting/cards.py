@@ -295,16 +295,19 @@ def _of_agent(agent: "Learner") -> Card:
     given: Any = agent
     facts = {one.name: getattr(agent, one.name) for one in fields(given) if one.init}
     facts = {name: value for name, value in facts.items() if value is not None}
-    record, q = _learned(agent, "record_"), _learned(agent, "q_")
-    if record is None:
+    record, q, steps = (_learned(agent, name) for name in ("record_", "q_", "steps_"))
+    if record is not None:
+        facts |= {"learned": f"{record.episode_return.size:,} episodes, seed {record.seed}"}
+    elif steps:  # a saved one that was read
+        facts |= {"learned": f"{steps:,} steps"}
+    else:
         return Card(type(agent).__name__, facts, sentences=["It has learned nothing yet."])
-    facts |= {"learned": f"{record.episode_return.size:,} episodes, seed {record.seed}"}
     table: Table = {}
     if q is not None and np.ndim(q) == 2:
         best = np.where(np.isfinite(q).any(axis=1), q.argmax(axis=1), -1)
         actions = {f"q {a}": column.tolist() for a, column in enumerate(q.T)}
         table = {"state": range(len(q)), "best action": best.tolist(), **actions}
-    figures = [lambda: evaluation(given), lambda: episode_return(given)]
+    figures = [] if record is None else [lambda: evaluation(given), lambda: episode_return(given)]
     return Card(type(agent).__name__, facts, table, figures=figures)
 
 
