@@ -24,6 +24,7 @@ from rlsuite.planning.certificate import contracting, representable
 from rlsuite.planning.linear_system import solve_fixed_point
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.policy_chain import (
+    LEAST_END,
     PolicyChain,
     policy_chain,
     value_by_elimination,
@@ -157,7 +158,7 @@ class PolicyEvaluator(SaysWhatToWrite):
         >>> evaluate.ends([[1, 0], [0, 0]]), evaluate.ends([[0.9, 0.1], [0, 0]])
         (0.0, 1.0)
         """
-        chain = self._visited(policy)
+        chain = self._visited(_likely(np.array(policy, dtype=np.float64)))
         leaving, ending = ways_to_the_end(chain.pointer, chain.column, chain.probability)
         if not ending.any():
             return 0.0
@@ -226,6 +227,15 @@ def _matrix(chain: PolicyChain) -> Any:
 
     m = chain.reward.size
     return csr_array((chain.probability, chain.column, chain.pointer), shape=(m, m))
+
+
+def _likely(policy: FloatArray) -> FloatArray:
+    """The policy without actions that are taken less often than `LEAST_END`: an end that needs them is not reached."""
+    never = (policy > 0.0) & (policy < LEAST_END)
+    likely = np.where(never, 0.0, policy)
+    rows = never.any(axis=-1)
+    likely[rows] /= likely[rows].sum(axis=-1, keepdims=True)
+    return likely
 
 
 class ObservationChain(NamedTuple):

@@ -227,6 +227,8 @@ def test_probability_of_an_end_and_total_reward():
     assert np.isnan(evaluate.total_reward(stay))
     assert evaluate.ends(trapped) == pytest.approx(0.25)
     assert np.isnan(evaluate.total_reward(trapped))
+    hardly = [[0, 1], [1, 1e-40], [1, 0]]
+    assert evaluate.ends(hardly) == pytest.approx(0.25)
     assert evaluate.ends(back) == 1.0
     # v0 = 2 + 3/4 v1, v1 = -1 + v0/2 + v1/2
     assert evaluate.total_reward(back) == pytest.approx(2.0)

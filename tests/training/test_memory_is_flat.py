@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 import rlsuite as rl
+import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.agents.values import Network
-from rlsuite.approximation import TileCoding
+from rlsuite.approximation import CrossEntropyMethod, Identity, LinearPolicy, TileCoding
 
 PER_EPISODE = 64
 """Bytes: its return and its length, and what is copied of them while a run is recorded."""
@@ -45,3 +46,16 @@ def test_a_million_steps():
     growth(rl.Sarsa(), "FrozenLake-v1", 40_000, loop="stepwise")  # loads machine code on the way
     more, n = growth(rl.Sarsa(), "FrozenLake-v1", 40_000, loop="stepwise")
     assert more <= 4e6 + PER_EPISODE * n
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::rlsuite.errors.StepwiseWarning")
+def test_searches_and_agents_that_see_beliefs():
+    for agent, env in (
+        (CrossEntropyMethod(policy=LinearPolicy(features=Identity())), "CartPole-v1"),
+        (rl.QLearning(), rl.find_env("rlsuite/Tiger-v0", observe="belief-grid")),
+        (rl.Sarsa(features=TileCoding(), learning_rate=0.05), rl.find_env("rlsuite/Tiger-v0", observe="belief")),
+    ):
+        agent.learn(env, steps=10_000, seed=1)  # loads machine code on the way
+        more, n = growth(agent, env, 30_000)
+        assert more <= 2e6 + PER_EPISODE * n, (agent, more, n)
