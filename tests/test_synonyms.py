@@ -40,11 +40,11 @@ def test_constructors(given, meant):
     assert isinstance(caught.value, ParameterError)
 
 
-@pytest.mark.parametrize("kind", agent_classes().values(), ids=list(agent_classes()))
-def test_constructors_of_all_agents_know_the_step_size(kind):
-    hint = r"; did you mean learning_rate=0\.5\?" if "learning_rate" in inspect.signature(kind).parameters else ""
-    with pytest.raises(CallError, match=rf"^{kind.__name__} has no parameter 'lr'{hint} \(parameters: "):
-        kind(lr=0.5)
+def test_constructors_of_all_agents_know_the_step_size():
+    for kind in agent_classes().values():
+        hint = r"; did you mean learning_rate=0\.5\?" if "learning_rate" in inspect.signature(kind).parameters else ""
+        with pytest.raises(CallError, match=rf"^{kind.__name__} has no parameter 'lr'{hint} \(parameters: "):
+            kind(lr=0.5)
 
 
 def test_parts_of_agents():

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, cast
+from typing import Any, Final, Self, cast
 
 import numpy as np
 
@@ -303,7 +303,7 @@ class Probabilities(Exercise):
         actions: Sequence[int | str],
         observations: Sequence[int | str],
         question: str = "What is the belief after this?",
-    ) -> "Probabilities":
+    ) -> Self:
         """Return the exercise that asks for the belief after some actions, each followed by an observation."""
         belief: Any = pomdp.start
         for action, observation in zip(actions, observations, strict=True):

@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 import rlsuite as rl
 
 
@@ -27,20 +25,16 @@ def test_agents_solutions_and_models(rlsuite, tmp_path):
     assert json.loads(rlsuite("show", "agent.npz", "--json").out)["exploration"] == "EpsilonGreedy(epsilon=0.1)"
 
 
-@pytest.mark.parametrize(
-    ("file", "said"),
-    [
+def test_what_is_no_file_of_ours(rlsuite, tmp_path):
+    (tmp_path / "bad.npz").write_text("junk")
+    (tmp_path / "note.txt").write_text("junk")
+    (tmp_path / "folder").mkdir()
+    for file, said in (
         ("nope.npz", "nope.npz does not exist"),
         ("bad.npz", "bad.npz is damaged"),
         ("folder", "folder is a folder: 'rlsuite runs folder' counts its results"),
         ("note.txt", "note.txt: unknown"),
-    ],
-)
-def test_what_is_no_file_of_ours(rlsuite, tmp_path, file, said):
-    (tmp_path / "bad.npz").write_text("junk")
-    (tmp_path / "note.txt").write_text("junk")
-    (tmp_path / "folder").mkdir()
-    done = rlsuite("show", file)
-    assert done.code == 2
-    assert done.out == ""
-    assert said in done.err
+    ):
+        done = rlsuite("show", file)
+        assert (done.code, done.out) == (2, "")
+        assert said in done.err

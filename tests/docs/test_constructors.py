@@ -266,6 +266,7 @@ CALLS: dict[type, dict[str, list[Callable[[Any, Path], Any]]]] = {
     DQN: {"load": [load_dqn]},
     BoundsTrace: {"of": [lambda c, _: c.of([(1, 0.1, 0.0, 1.0)])]},
     AutoencoderFeatures: {"load": [load_features]},
+    rl.testing.Probabilities: {"of_belief": [lambda c, _: c.of_belief(pomdp(), [0], [0])]},
 }
 """How to call what makes an object, class by class; of a file reader, once for each kind of file."""
 
