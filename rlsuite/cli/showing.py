@@ -102,6 +102,8 @@ def _in_file(chosen: argparse.Namespace) -> Shown:
             f"{chosen.source!r} is neither a folder nor the file of an agent: rlsuite train AGENT ENV --save agent.npz "
             "writes one"
         )
+    if not Path(chosen.source).exists():
+        raise FileError(f"{chosen.source} does not exist; rlsuite train AGENT ENV --save {chosen.source} writes it")
     if chosen.environment is None:
         raise ParameterError(f"where? {chosen.source} does not hold an environment: rlsuite enjoy {chosen.source} ENV")
     if chosen.agent is not None:

@@ -53,6 +53,7 @@ def test_what_a_beginner_gets_wrong(folder, tmp_path, capsys):
         (["lake", "--seed", "7"], "in FrozenLake-v1 with the seeds 0, 1"),
         (["plain"], 'plain keeps no agents: write keep = "agents" in'),
         (["q-learning", "FrozenLake-v1"], "rlsuite train AGENT ENV --save agent.npz"),
+        (["nothing.npz"], "nothing.npz does not exist"),
         ([file], f"rlsuite enjoy {file} ENV"),
         ([file, "FrozenLake-v1", "--agent", "Sarsa"], "leave it out"),
         ([file, "FrozenLake-v1", "--gif", "walk.png"], "walk.png"),
