@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from time import monotonic
-from typing import Any, Final, NamedTuple, Self, TypeVar
+from typing import Final, NamedTuple, Self, TypeVar
 
 from rlsuite import errors
 from rlsuite.core.checks import positive_number
@@ -126,7 +126,7 @@ def within(limits: Limits, call: Callable[[], Result]) -> Result:
                     continue
                 if not ended.is_set():
                     reached.append(f"{said}; raise limits=, or leave it out")
-                    _raise_in(cell, ctypes.py_object(_Interrupted))
+                    _raise_in(cell, _Interrupted)
             return  # it is raised once at most, so that nothing can be raised after the call
 
     try:
@@ -136,7 +136,8 @@ def within(limits: Limits, call: Callable[[], Result]) -> Result:
         finally:
             with changing:
                 ended.set()
-            _raise_in(cell, None)
+            for _ in range(10):  # the interpreter looks here for what is on its way, so that nothing comes later
+                pass
     except _Interrupted as interrupted:
         raise LimitReached(reached[0]).with_traceback(interrupted.__traceback__) from None
 
@@ -151,9 +152,12 @@ def _is_loading(thread: int) -> bool:
     return False
 
 
-def _raise_in(thread: int, error: "ctypes.py_object[Any] | None") -> None:
-    """Have an exception raised in a thread; None takes back what has not been raised yet."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), error)
+def _raise_in(thread: int, error: type[BaseException]) -> None:
+    """Have an exception raised in a thread.
+
+    It is not taken back: after that, Python 3.11 looks for exceptions at every step, and hangs where steps are traced.
+    """
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
 def memory_of_process() -> int:

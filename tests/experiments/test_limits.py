@@ -140,3 +140,29 @@ def test_impossible_limits_are_named():
     for given in (3, {"second": 1}, {"seconds": 0}, {"memory": "2 XB"}, {"memory": "-1 GB"}, {"memory": float("inf")}):
         with pytest.raises(ParameterError, match=r"^limits"):
             Limits.of(given)
+
+
+TRACED = """
+import sys
+import time
+from rlsuite.errors import LimitReached
+from rlsuite.experiments import limits
+from rlsuite.experiments.limits import Limits, within
+
+limits.LOOK_EVERY = 0.001
+for seconds in (0.002, 60.0) * 20:
+    try:
+        within(Limits(seconds=seconds), lambda: [time.sleep(0.001) for _ in range(5)])
+    except LimitReached:
+        pass
+traced = []
+sys.settrace(lambda frame, event, given: traced.append(event))
+(lambda: None)()
+sys.settrace(None)
+print(len(traced) > 0)
+"""
+
+
+def test_a_debugger_goes_on_afterwards():
+    done = subprocess.run([sys.executable, "-c", TRACED], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "True\n"
