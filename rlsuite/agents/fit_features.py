@@ -387,7 +387,7 @@ class Outside:
         Raises
         ------
         LearningError
-            If the estimator fails, by an error of whatever class, or makes what is no finite number.
+            If the estimator fails, by an error of whatever class, or its features are not finite.
         """
         if self.known.size:
             within = np.clip(vectors, *self.known)

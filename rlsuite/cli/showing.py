@@ -80,7 +80,7 @@ def run(chosen: argparse.Namespace) -> int:
     tell = frames.append if chosen.gif or chosen.json else print
     with drawing(shown.environment):
         report = evaluate(agent, env, episodes=chosen.episodes, seed=shown.seed, max_steps=LONGEST)
-        # The same episodes again: an environment that shows itself is none whose table can be trusted.
+        # The same episodes again, to be seen: through a wrapper that shows each step no exact value would be known.
         watched, act = _watched(env, tell), acting("agent", agent, env, np.random.default_rng(report.seed))
         for seed in episode_seeds(chosen.episodes, report.seed):
             episode_of(watched, act, seed, max_steps=LONGEST)

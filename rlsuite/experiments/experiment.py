@@ -23,11 +23,11 @@
 
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 from rlsuite import errors
 from rlsuite.core.checks import seed_list, whole_amount
@@ -41,6 +41,8 @@ from rlsuite.experiments.lookup import agent_from_table
 from rlsuite.experiments.numbers import ExperimentResults
 from rlsuite.experiments.run import run
 from rlsuite.experiments.runs import Cell, Shard, cells_of
+
+Entry = TypeVar("Entry", EnvironmentEntry, AgentEntry)
 
 MOST_CELLS: Final = 1_000_000
 """Cells that an experiment may have without being asked for; each takes a millisecond at least."""
@@ -151,19 +153,13 @@ class Experiment(Settings):
         environments: list[EnvironmentEntry] = []
         for entry, where in _tables(table, "environments"):
             place = _environment(entry, where)
-            first = next((other for other in environments if other.label == place.label), None)
-            if first is not None and "label" not in entry:
-                own = _own({**first.parameters, **first.limit}, {**place.parameters, **place.limit})
-                place = replace(place, label=place.label + own, observe="")
-            environments.append(place)
+            environments.append(place if "label" in entry else _told_apart(place, environments, _keywords))
         agents: list[AgentEntry] = []
         for entry, where in _tables(table, "agents"):
             for one in _agents(entry, where, folder):
-                alike = next((other for other in agents if other.label == one.label), None)
-                if alike is not None and "label" not in entry:
-                    own = _own(describe(alike.agent), describe(one.agent))
-                    one = replace(one, label=one.label + own, observe="")
-                agents.append(one)
+                agents.append(
+                    one if "label" in entry else _told_apart(one, agents, lambda other: describe(other.agent))
+                )
         rest = {key: value for key, value in table.items() if key not in ("name", "environments", "agents")}
         return cls(name=name, environments=environments, agents=agents, file=file, **rest)
 
@@ -288,14 +284,19 @@ def _tables(table: Table, key: str) -> list[tuple[Table, str]]:
     return [(entry, f"{key}[{index}]") for index, entry in enumerate(entries)]
 
 
-def _own(first: Mapping[str, object], second: Mapping[str, object]) -> str:
-    """What a second entry differs in from the first one of the same name, which the label of the first does not tell.
+def _told_apart(one: Entry, before: Sequence[Entry], parameters: Callable[[Entry], Mapping[str, object]]) -> Entry:
+    """An entry whose label also says what differs from the first entry with the same label, if there is one."""
+    first = next((other for other in before if other.label == one.label), None)
+    if first is None:
+        return one
+    known = parameters(first)
+    own = {key: value for key, value in parameters(one).items() if key not in known or known[key] != value}
+    told = ", ".join(f"{key}={value}" for key, value in own.items())
+    return replace(one, label=f"{one.label}({told})" if told else one.label, observe="")
 
-    >>> _own({"gamma": 0.9, "learning_rate": 0.1}, {"gamma": 0.9, "learning_rate": 0.5})
-    '(learning_rate=0.5)'
-    """
-    found = ", ".join(f"{key}={value}" for key, value in second.items() if key not in first or first[key] != value)
-    return f"({found})" if found else ""
+
+def _keywords(entry: EnvironmentEntry) -> dict[str, object]:
+    return {**entry.parameters, **entry.limit}
 
 
 def _environment(table: Table, where: str) -> EnvironmentEntry:

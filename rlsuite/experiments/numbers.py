@@ -1,6 +1,6 @@
 """Results as a table with one number in each row: what it measures, of which run, and when."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +41,14 @@ class ExperimentResults(dict[str, list[Results]]):
 
     def numbers(self) -> Iterator[list[Number]]:
         """The rows of the table, those of one run after those of another."""
-        return numbers(self)
+        for environment, runs in self.items():
+            for run in runs:
+                for record in run.records:
+                    yield [
+                        Number(environment, run.agent, record.seed, measure, time, number)
+                        for measure, times, found in series(record)
+                        for time, number in zip(times.tolist(), found.tolist(), strict=True)
+                    ]
 
     def to_frame(self) -> DataFrame:
         """The table as a pandas DataFrame, a column for each field of `Number`; ``rlsuite runs --export`` writes it.
@@ -55,18 +62,6 @@ class ExperimentResults(dict[str, list[Results]]):
         """
         rows = [row for run in self.numbers() for row in run]
         return frame_of({name: [row[index] for row in rows] for index, name in enumerate(Number._fields)})
-
-
-def numbers(results: Mapping[str, Sequence[Results]]) -> Iterator[list[Number]]:
-    """The rows of a table, those of one run after those of another."""
-    for environment, runs in results.items():
-        for run in runs:
-            for record in run.records:
-                yield [
-                    Number(environment, run.agent, record.seed, measure, time, number)
-                    for measure, times, found in series(record)
-                    for time, number in zip(times.tolist(), found.tolist(), strict=True)
-                ]
 
 
 def series(record: Record) -> Iterator[tuple[str, Any, Any]]:

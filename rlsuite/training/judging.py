@@ -155,9 +155,9 @@ class PolicyReport(ShowsItself):
         return {**named, "seed": self.seed, "gamma": self.gamma, **numbers, **intervals, **exact, **more}
 
     def __repr__(self) -> str:
+        episodes = "1 episode" if self.returns.size == 1 else f"{self.returns.size} episodes"
         lines = [
-            f"{self.policy} in {self.environment}: {self.returns.size} episode{'s'[: self.returns.size - 1]}, seed "
-            f"{self.seed}",
+            f"{self.policy} in {self.environment}: {episodes}, seed {self.seed}",
             f"  mean return (undiscounted): {self.mean:.6g}{_between(self.mean_interval)}",
             f"  value (gamma {self.gamma:g}): {self.value:.6g}{_between(self.value_interval)}",
             f"  length: {self.length:.6g}{_between(self.length_interval)} steps; {self.terminated:.0%} reached an end",

@@ -38,7 +38,7 @@ FAMILIES = {
     "environments/test_tabulated_model": "environments: found_model",
     "environments/test_symbolic": "environments: signal_errors",
     "environments/test_vector_observation": "environments: wrappers",
-    "experiments/test_run": "experiments: experiment folder runs writing",
+    "experiments/test_run": "experiments: experiment runs writing",
     "features/test_check_estimator": "features: aggregation chain estimators identity kernel scaling",
     "features/test_feature_map": "features: bounded checks",
     "inference/controlled_hmm/test_learn_pomdp": "inference/controlled_hmm: episode_em episode_passes",

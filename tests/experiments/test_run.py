@@ -427,57 +427,6 @@ def test_cells_of_a_damaged_file_that_are_whole_are_kept(toml, tmp_path, tree, m
         assert tree(tmp_path / "out") == whole
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"format": "rlsuite run 1"}', '{"format": "x"}'])
-def test_damaged_run_json(toml, tmp_path, content):
-    Experiment.read(toml(), seeds=1).run(tmp_path / "out")
-    (tmp_path / "out" / "run.json").write_text(content)
-    with pytest.raises(FileError, match=r"out/run\.json"):
-        load_results(tmp_path / "out")
-    with pytest.raises(FileError, match=r"out/run\.json"):
-        Experiment.read(toml(), seeds=2).run(tmp_path / "out")
-    assert (tmp_path / "out" / "run.json").read_text() == content
-
-
-@pytest.mark.parametrize("seeds", ["abc", None, ["x"], [1.5], ["../../x"], 3, {"a": 1}, [-1], [2**70, "1"]])
-def test_impossible_seeds_in_run_json(toml, tmp_path, seeds):
-    assert_refused(toml, tmp_path, lambda config: config.update(seeds=seeds))
-
-
-@pytest.mark.parametrize("label", [3, None, "", "...", "run.json", "x" * 256, ["a"]])
-@pytest.mark.parametrize("what", ["agents", "environments"])
-def test_impossible_labels_in_run_json(toml, tmp_path, label, what):
-    assert_refused(toml, tmp_path, lambda config: config[what][0].update(label=label))
-
-
-def assert_refused(toml, tmp_path, change):
-    Experiment.read(toml(), seeds=1, steps=10).run(tmp_path / "out")
-    file = tmp_path / "out" / "run.json"
-    content = json.loads(file.read_text())
-    change(content["config"])
-    file.write_text(json.dumps(content))
-    with pytest.raises(FileError, match=r"out/run\.json is damaged"):
-        load_results(tmp_path / "out")
-
-
-def test_deep_run_json(toml, tmp_path):
-    Experiment.read(toml(), seeds=1, steps=10).run(tmp_path / "out")
-    (tmp_path / "out" / "run.json").write_text("[" * 100_000)
-    with pytest.raises(FileError, match=r"out/run\.json is damaged"):
-        load_results(tmp_path / "out")
-
-
-def test_folders_without_results(tmp_path, toml):
-    for name, lacks in (("nowhere", "there is no such folder"), ("", r"there is no run\.json")):
-        with pytest.raises(
-            FileError, match=f"holds no results of an experiment: {lacks}; 'rlsuite run FILE.toml' writes"
-        ):
-            load_results(tmp_path / name)
-    Experiment.read(toml(), seeds=1).run(tmp_path / "out")
-    shutil.rmtree(tmp_path / "out" / "cells")
-    with pytest.raises(FileError, match="out holds no finished cell yet"):
-        load_results(tmp_path / "out")
-
-
 def test_results_of_half_a_run(tmp_path, toml):
     Experiment.read(toml()).run(tmp_path / "out")
     lose(tmp_path / "out", ("dry-lake", "QLearning"), ("dry-lake", "fast-learner", 1))
