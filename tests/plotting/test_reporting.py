@@ -101,6 +101,7 @@ def test_a_page_is_small_whatever_the_experiment_is(folder, page, tmp_path, monk
 
 
 def test_an_unfinished_experiment_says_so(folder, tmp_path):
+    pytest.importorskip("jinja2")
     shutil.copytree(folder, tmp_path / "two")
     kept = json.loads((folder / "run.json").read_text())
     kept["config"]["seeds"] = [0, 1, 2, 5]
