@@ -130,7 +130,7 @@ def _in_belief(chosen: argparse.Namespace, plan: "BeliefPlan") -> Answer:
     belief = pomdp.start if chosen.belief is None else _belief(chosen.belief, pomdp)
     left = plan.horizon if chosen.steps_left is None else chosen.steps_left
     where = "at the start" if chosen.belief is None else f"in the belief {chosen.belief}"
-    return Answer(where, plan.act(belief, left), plan.value(belief, left), pomdp.action_labels)
+    return Answer(where, plan.act(belief, left), plan.value(belief, left), pomdp.action_labels, pomdp.mdp.costs)
 
 
 def _belief(typed: str, pomdp: "POMDP") -> "FloatArray":

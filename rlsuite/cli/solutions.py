@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from rlsuite.rendering import GridLayout
 
 
+V = TypeVar("V", float, FloatArray)
+
 MOST_SHOWN = 20
 """Rows of a table of states, vectors or beliefs on the screen; --json has them all."""
 
@@ -46,6 +48,16 @@ class View(Protocol):
     def shown(self) -> str:
         """Return the plan as a table."""
         ...
+
+
+def paid(pomdp: POMDP, value: V) -> V:
+    """Return values as they are shown: of costs, which are rewards with the opposite sign, the costs."""
+    return 0.0 - value if pomdp.mdp.costs else value
+
+
+def word(pomdp: POMDP) -> str:
+    """Return what a value is called."""
+    return "cost" if pomdp.mdp.costs else "value"
 
 
 def view(pomdp: POMDP, plan: BeliefPlan) -> View:
@@ -92,7 +104,8 @@ class _Vectors:
 
     def said(self) -> list[tuple[str, str]]:
         action = _actions(self.pomdp)[int(self.plan.actions[self.first])]
-        kind = ", upper bounds" if isinstance(self.plan, UpperBoundSolution) else ""
+        side = "lower" if self.pomdp.mdp.costs else "upper"
+        kind = f", {side} bounds" if isinstance(self.plan, UpperBoundSolution) else ""
         return [
             ("first action", f"{action} (vector {self.first})"),
             ("alpha vectors", f"{self.plan.n_vectors:,}{kind}"),
@@ -104,10 +117,13 @@ class _Vectors:
             "first_action": int(plan.actions[self.first]),
             "first_vector": self.first,
             "upper_bounds": isinstance(plan, UpperBoundSolution),
-            "alpha_vectors": plan.alpha_vectors,
+            "alpha_vectors": paid(self.pomdp, plan.alpha_vectors),
             "actions": plan.actions,
             "successors": plan.successors,
-            "stages": [{"alpha_vectors": stage.alpha_vectors, "actions": stage.actions} for stage in plan.stages],
+            "stages": [
+                {"alpha_vectors": paid(self.pomdp, stage.alpha_vectors), "actions": stage.actions}
+                for stage in plan.stages
+            ],
             "trace": plan.trace._asdict(),
         }
 
@@ -129,15 +145,16 @@ class _Vectors:
 
     def _values(self) -> Iterator[list[str]]:
         """The entries of each vector."""
-        for vector in self.plan.alpha_vectors:
+        for vector in paid(self.pomdp, self.plan.alpha_vectors):
             yield [number(value) for value in vector.tolist()]
 
     def _sizes(self) -> Iterator[list[str]]:
         """The value of each vector at the start, the number of its finite entries, and their range."""
         vectors = self.plan.alpha_vectors[:MOST_SHOWN]
         for vector, start in zip(vectors, values_at(vectors, self.pomdp.start[np.newaxis])[0].tolist(), strict=True):
-            held = vector[vector > -np.inf]
-            yield [number(start), f"{held.size:,}", *((number(held.min()), number(held.max())) if held.size else "--")]
+            held = paid(self.pomdp, vector[vector > -np.inf])
+            ends = (number(held.min()), number(held.max())) if held.size else ("-", "-")
+            yield [number(paid(self.pomdp, start)), f"{held.size:,}", *ends]
 
 
 class _Points:
@@ -153,7 +170,8 @@ class _Points:
         depth: IndexArray | None = None,
     ) -> None:
         self.pomdp, self.beliefs = pomdp, beliefs
-        self.value, self.policy, self.depth = value, policy, depth
+        self.value: list[float] = paid(pomdp, np.array(value)).tolist()
+        self.policy, self.depth = policy, depth
         self.first = plan.act(pomdp.start, plan.horizon)
 
     def said(self) -> list[tuple[str, str]]:
@@ -161,7 +179,7 @@ class _Points:
 
     def facts(self) -> Facts:
         reached = {} if self.depth is None else {"depth": self.depth}
-        found = {"value": self.value, "policy": self.policy}
+        found = {word(self.pomdp): self.value, "policy": self.policy}
         return {"first_action": self.first, "beliefs": self.beliefs, **reached, **found}
 
     def shown(self) -> str:
@@ -173,7 +191,7 @@ class _Points:
                 yield [*cells(weights, states), *reached, number(self.value[belief]), actions[self.policy[belief]]]
 
         reached = [] if self.depth is None else ["after steps"]
-        return table([*heads(states), *reached, "value", "best action"], rows(), len(self.beliefs), MOST_SHOWN)
+        return table([*heads(states), *reached, word(self.pomdp), "best action"], rows(), len(self.beliefs), MOST_SHOWN)
 
 
 class _Search:
@@ -181,24 +199,24 @@ class _Search:
 
     def __init__(self, pomdp: POMDP, plan: OnlinePlan) -> None:
         self.pomdp, self.decision = pomdp, plan.decision
+        self.value = paid(pomdp, plan.decision.value)
+        self.q = paid(pomdp, plan.decision.q)
 
     def said(self) -> list[tuple[str, str]]:
-        decision = self.decision
         return [
-            ("first action", _actions(self.pomdp)[decision.action]),
-            ("value by search", number(decision.value)),
+            ("first action", _actions(self.pomdp)[self.decision.action]),
+            (f"{word(self.pomdp)} by search", number(self.value)),
         ]
 
     def facts(self) -> Facts:
-        decision = self.decision
-        return {"first_action": decision.action, "value": decision.value, "q": decision.q}
+        return {"first_action": self.decision.action, word(self.pomdp): self.value, "q": self.q}
 
     def shown(self) -> str:
         def rows() -> Iterator[list[str]]:
-            for action, q in zip(_actions(self.pomdp), self.decision.q.tolist(), strict=False):
-                yield [action, "illegal" if q == -np.inf else "not searched" if np.isnan(q) else number(q)]
+            for action, q in zip(_actions(self.pomdp), self.q.tolist(), strict=False):
+                yield [action, "illegal" if abs(q) == np.inf else "not searched" if np.isnan(q) else number(q)]
 
-        return table(["action", "value at the start"], rows(), self.pomdp.n_actions, MOST_SHOWN)
+        return table(["action", f"{word(self.pomdp)} at the start"], rows(), self.pomdp.n_actions, MOST_SHOWN)
 
 
 def _where_first_reached(solution: BeliefSolution) -> tuple[list[float], list[int]]:
@@ -327,16 +345,14 @@ class FoundForPOMDP:
     def summary(self) -> str:
         """The bounds at the start, what the plan consists of, and what it took."""
         plan = self.solution
-        bounds = [("lower bound", plan.lower_bound), ("upper bound", plan.upper_bound), ("gap", plan.gap)]
-        rows = [(name, number(value)) for name, value in bounds]
+        rows = [(name.replace("_", " "), number(value)) for name, value in [*self._bounds(), ("gap", plan.gap)]]
         return columns([*rows, *self._view.said(), ("converged", _effort(plan))])
 
     def facts(self) -> Facts:
         """All of it, for JSON."""
         plan = self.solution
         return {
-            "lower_bound": float(plan.lower_bound),
-            "upper_bound": float(plan.upper_bound),
+            **dict(self._bounds()),
             "gap": float(plan.gap),
             "converged": plan.converged,
             "iterations": plan.iterations,
@@ -351,6 +367,13 @@ class FoundForPOMDP:
     def shown(self) -> str:
         """The plan as a table."""
         return self._view.shown()
+
+    def _bounds(self) -> list[tuple[str, float]]:
+        """Between what the value at the start lies; of costs, which are rewards with the opposite sign, the cost."""
+        low, high = float(self.solution.lower_bound), float(self.solution.upper_bound)
+        if self.pomdp.mdp.costs:
+            return [("cost_lower_bound", 0.0 - high), ("cost_upper_bound", 0.0 - low)]
+        return [("lower_bound", low), ("upper_bound", high)]
 
     @cached_property
     def _view(self) -> View:

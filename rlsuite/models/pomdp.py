@@ -92,8 +92,9 @@ class POMDP(PomdpConstructors, Beliefs, Playable):
         ``.npz``    what `write` wrote, bit for bit
         ``.pomdp``  Cassandra's text format, as pomdp-solve and SARSOP read it. Probabilities may be off by the rounding
                     of a few decimals and are then rescaled, with a warning if a row is off by more than 1e-5;
-                    costs become negative rewards; rewards that depend on the observation are folded into the mean
-                    reward of the transition; without a start, all states are equally likely.
+                    costs become negative rewards, and the model remembers it; rewards that depend on the
+                    observation are folded into the mean reward of the transition; without a start, all states are
+                    equally likely.
         ==========  =========================================================================================
 
         Parameters

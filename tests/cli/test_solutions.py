@@ -1,5 +1,7 @@
 """``rlsuite solve`` where states are hidden: what is said of each form of a plan."""
 
+from pathlib import Path
+
 import matplotlib
 import numpy as np
 import pytest
@@ -230,3 +232,38 @@ def test_what_is_printed_is_what_the_library_found(rlsuite_json, tiger_file):
     plan = solve(rl.POMDP.read(tiger_file), "fast_informed_bound")
     np.testing.assert_array_equal(printed["alpha_vectors"], plan.alpha_vectors)
     assert (printed["lower_bound"], printed["upper_bound"]) == (plan.lower_bound, plan.upper_bound)
+
+
+def test_costs_are_shown_as_costs(rlsuite, rlsuite_json, tiger_file):
+    """The tiger with its rewards written as costs: every number has the other sign and the name of a cost."""
+    tiger = rl.POMDP.read(tiger_file)
+    costs = tiger.mdp.replace(costs=True)
+    rl.POMDP(costs, tiger.observation_rows, tiger.observation_labels).write("costs.pomdp")
+    assert "values: cost\n" in Path("costs.pomdp").read_text()
+    again = rl.POMDP.read("costs.pomdp")
+    assert again.mdp.costs
+    assert np.array_equal(again.mdp.reward, costs.reward)
+
+    def both(*arguments):
+        return (rlsuite_json("solve", file, *arguments) for file in (tiger_file, "costs.pomdp"))
+
+    for arguments in (
+        ["--horizon", 3],
+        ["--method", "belief_grid", "--tol", 20],
+        ["--horizon", 2, "--method", "reachable_beliefs"],
+    ):
+        reward, cost = both(*arguments)
+        assert (cost["cost_lower_bound"], cost["cost_upper_bound"]) == (-reward["upper_bound"], -reward["lower_bound"])
+        assert cost["first_action"] == reward["first_action"]
+        named = {"alpha_vectors": "alpha_vectors", "value": "cost"}
+        (of_reward, of_cost), *_ = [(reward[old], cost[new]) for old, new in named.items() if old in reward]
+        assert np.array_equal(-np.array(of_reward), of_cost)
+    reward, cost = both("--method", "aems2")
+    assert np.allclose(-np.array(reward["q"]), cost["q"])
+    assert cost["cost"] == pytest.approx(-reward["value"])
+
+    done = rlsuite("solve", "costs.pomdp", "--horizon", 3, "--show", "--save", "plan.npz")
+    assert "  cost lower bound  -2.3098" in done.out
+    assert ["listen", "-2.3098", "-2.3098"] in [row[1:] for row in table(done)]
+    assert rlsuite_json("act", "plan.npz")["cost"] == pytest.approx(-2.3098, abs=1e-4)
+    assert "cost at the start" in rlsuite("solve", "costs.pomdp", "--method", "aems2", "--show").out

@@ -208,8 +208,7 @@ def read_mdp(model: type[M], path: str | os.PathLike[str], gamma: float | None) 
         )
     gamma = _discount(parsed, gamma)
     moves = transitions(parsed, ROUNDING)
-    found = _hidden(model, parsed, gamma, moves, rewards(parsed, moves, None), ROUNDING)
-    return found.replace(costs=True) if parsed.costs else found
+    return _hidden(model, parsed, gamma, moves, rewards(parsed, moves, None), ROUNDING)
 
 
 def read_pomdp(
@@ -270,7 +269,7 @@ def _hidden(
     if start is not None:
         start = rescaled(path, start, np.array([0, start.size]), lambda _: "the start distribution", worst=rounding)
     try:
-        return model.from_rows(
+        found = model.from_rows(
             moves.indptr,
             moves.column,
             moves.probability,
@@ -283,3 +282,4 @@ def _hidden(
         )
     except ModelError as cause:
         raise FileError(f"{path} holds no valid model: {cause}") from cause
+    return found.replace(costs=True) if parsed.costs else found
