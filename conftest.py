@@ -1,10 +1,12 @@
 """What every run of pytest has in common: which tests it takes, in how many processes, and what they may cost."""
 
+import argparse
 import gc
 import hashlib
 import os
 import re
 import sys
+import zlib
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -48,6 +50,19 @@ MATRICES = pytest.StashKey[set[str]]()
 """What the fixture `matrices` returns."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--part 2/4`: each test is in one of the four parts, and each part has some of every file and matrix."""
+    parser.addoption("--part", metavar="K/N", type=part_of, help="take the K-th of N equal parts of the tests")
+
+
+def part_of(text: str) -> tuple[int, int]:
+    """Read `--part`."""
+    part, _, parts = text.partition("/")
+    if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a part such as 1/4, 2/4, 3/4 or 4/4")
+    return int(part), int(parts)
+
+
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Start no processes for one file: they take longer to start than most files to run."""
     files = {argument.partition("::")[0] for argument in config.args}
@@ -60,8 +75,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if outside and config.getoption("markexpr") == "quick" else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the cases of large matrices as slow but for some, and one test of each file as quick."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the cases of large matrices as slow but for some, and one test of each file as quick; keep the part."""
     seen: set[str] = set()
     for item in items:
         if item.nodeid.split("::")[0] in LONG_EXAMPLES:
@@ -75,6 +90,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if file not in seen and test == CHOSEN.get(file, test) and item.get_closest_marker("slow") is None:
             seen.add(file)
             item.add_marker(pytest.mark.quick)
+    if chosen := config.getoption("part"):
+        part, parts = chosen
+        others = [item for item in items if zlib.crc32(item.nodeid.encode()) % parts != part - 1]
+        config.hook.pytest_deselected(items=others)
+        left = set(items).difference(others)
+        items[:] = [item for item in items if item in left]
 
 
 def pytest_collection_finish() -> None:

@@ -92,3 +92,20 @@ def test_a_run_that_compiles_too_much_fails(root: Path, tmp_path: Path, most: in
     assert "2 passed, 2 deselected" in done.stdout
     assert f"2 compiled functions, of at most {most}" in done.stdout
     assert "bringing up nodes" not in done.stdout  # one file
+
+
+@pytest.mark.slow
+def test_each_test_is_in_one_part(root: Path) -> None:
+    def taken(*part: str) -> list[str]:
+        command = [sys.executable, "-m", "pytest", "tests/core", "-n0", "--collect-only", "-qm", "slow or not slow"]
+        done = subprocess.run([*command, *part], cwd=root, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+        return [line for line in done.stdout.splitlines() if "::" in line]
+
+    parts = [taken("--part", f"{part}/3") for part in (1, 2, 3)]
+    together = [test for part in parts for test in part]
+    assert sorted(together) == sorted(taken())
+    assert min(map(len, parts)) > len(together) / 4
+    command = [sys.executable, "-m", "pytest", "tests/core", "--part", "4/3"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    assert "'4/3' is not a part such as 1/4, 2/4, 3/4 or 4/4" in done.stderr

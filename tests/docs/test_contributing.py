@@ -46,7 +46,8 @@ def test_marks_are_those_of_pytest(page: str, root: Path) -> None:
     assert [mark for mark in marks if not re.search(rf"`(@pytest\.mark\.)?{mark}\b", page)] == ["quick"]
     assert options["addopts"][-2:] == ["-m", "not slow and not exhaustive and not notebook and not cluster"]
     gate = (root / ".ci" / "run").read_text(encoding="utf-8")
-    assert "\npytest -m slow " in gate
+    assert "\nslow=(-m slow)\n" in gate
+    assert '\npytest "${slow[@]}" ' in gate
     assert '-m "arithmetic and not slow"' in gate
 
 
