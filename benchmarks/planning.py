@@ -16,8 +16,10 @@ is not tried on larger problems of the same kind; nor, where there are 100,000 s
 slower than the fastest peer. If none is left, the last that was the fastest is tried all the same. Peaks of memory are
 those of whole processes, and, as "beyond start", less what the process took after its imports and its first solution.
 
-``--quick`` takes small problems and one configuration of each package: about a minute. All of it takes an hour or two,
-spent waiting for peers, and wants an idle machine with 24 GB; ``--family`` and ``--up-to`` choose problems.
+``--kinds`` compares our default with our other methods and quantecon on more than thirty kinds of problems instead
+(planning_kinds.py), in some five minutes. ``--quick`` takes small problems and one configuration of each package: about
+a minute. All of it takes an hour or two, spent waiting for peers, and wants an idle machine with 24 GB; ``--family``
+and ``--up-to`` choose problems.
 """
 
 import argparse
@@ -32,6 +34,7 @@ from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 
+import planning_by_kind
 from planning_models import Case
 from planning_report import (
     COLUMNS,
@@ -150,7 +153,10 @@ def main() -> int:
     parser.add_argument("--up-to", type=int, metavar="S", help="only problems of at most so many states")
     parser.add_argument("--limit", type=int, help="seconds that any peer is given (default 60, quick 5)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep the results")
+    parser.add_argument("--kinds", action="store_true", help="problems of many kinds instead, beside our other methods")
     options = parser.parse_args()
+    if options.kinds:
+        return planning_by_kind.main(options.limit or 10)
     limit = options.limit or (5 if options.quick else 60)
     solvers = QUICK if options.quick else tuple(SOLVERS)
     sizes = {

@@ -1,21 +1,36 @@
-"""Choose the method for the model: exact if it is small, else the kind of sweep that propagates values fastest."""
+"""Choose the method for the model, and change it on the way: each goes on from the values that the last one left.
 
+Small models are solved exactly. For others no property that can be seen beforehand tells which method is the fastest:
+what decides is how fast the chains of good policies mix, how far rewards have to travel, and how much fill-in a linear
+system has, and all of that depends on policies that are not known yet. So three methods work in turns on one vector of
+values, a slice at a time, and a backup after each slice shows by how much the bounds on V* came together. That is
+the rate of the method, and the next slice goes to the one that, at its latest rate, needs the least work to the end. No
+method is taken to need more than thrice what it has had: so methods that do not bring the bounds together take turns,
+and the time that is lost is a small multiple of what the best of them needs.
+
+Work is counted, not timed: the same model takes the same steps on every machine, and ends with the same bytes.
+"""
+
+from abc import ABC, abstractmethod
+from math import inf, log
 from typing import Unpack
 
 import numpy as np
 
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
-from rlsuite.planning.blocks import on_blocks
-from rlsuite.planning.certificate import discounted, largest_change
-from rlsuite.planning.kernels import best_rewards
+from rlsuite.planning.blocks import fixed_blocks, on_blocks
+from rlsuite.planning.certificate import certified, discounted, interval, largest_change
+from rlsuite.planning.kernels import Range, backup
 from rlsuite.planning.limits import Limits, TimeLimits, takes_limits
-from rlsuite.planning.mdp.gauss_seidel import sweep_in_place
-from rlsuite.planning.mdp.modified_policy_iteration import follow_policies
-from rlsuite.planning.mdp.policy_iteration import policy_iteration
+from rlsuite.planning.linear_system import PER_SECOND, seconds_to_eliminate, solve_fixed_point
+from rlsuite.planning.mdp.gauss_seidel import back_and_forth, follow
+from rlsuite.planning.mdp.modified_policy_iteration import add_terms
+from rlsuite.planning.mdp.policy_evaluation import induced_by_actions
+from rlsuite.planning.mdp.policy_iteration import krylov_value, policy_iteration
 from rlsuite.planning.mdp.stochastic_shortest_path import stochastic_shortest_path
-from rlsuite.planning.operators import Lookahead, typical_value
-from rlsuite.planning.policy_rows import ValueSeries
+from rlsuite.planning.operators import TINY, Lookahead, typical_value
+from rlsuite.planning.policy_rows import PolicySteps, ValueSeries
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.vectors import vector
 from rlsuite.planning.watch import Watch
@@ -23,37 +38,53 @@ from rlsuite.planning.watch import Watch
 EXACT = 128
 """Up to this many states a dense linear system per policy costs next to nothing."""
 
-PROBE = 8
-"""Sweeps after which the bounds on the value of a policy show how fast its chain mixes."""
-
 MOST_ITERATIONS = 100_000
 
-FAST_MIXING = 0.5
-"""Ratio of the widths of the bounds, over the last half of the probe, up to which following policies is faster."""
+SHORTEST = 8
+"""Sweeps of the first slice of a method, after which its rate is known for the first time."""
+
+UNKNOWN = 3.0
+"""No method is taken to need more than so many times what it has had, or its shortest slice: its rate may change."""
+
+OVERTAKEN = 0.5
+"""Policy iteration goes on from the policy of the other methods once they have brought the bounds so much closer."""
+
+PER_SYSTEM, PER_ENTRY = 3e5, 300.0
+"""To order the unknowns of a linear system takes what a sweep takes for so many entries, and so many for each entry."""
+
+PER_OPERATION = 0.25
+"""An operation of an elimination takes so many times what a sweep takes for one entry."""
+
+IN_PLACE = 2.0
+"""A sweep in place takes so many times what one from a vector into another takes."""
+
+PER_ITERATION = 12.0
+"""The same of an iteration of BiCGSTAB: two products, and four sweeps in place for the preconditioner."""
 
 
 @takes_limits()
 def auto(mdp: MDP, *, max_iterations: int | None = None, **limits: Unpack[TimeLimits]) -> Solution:
-    """Solve an MDP by the method that suits it.
+    """Solve an MDP by the method that suits it, or by several in turns.
 
     With gamma = 1 that is `stochastic_shortest_path`; otherwise up to 128 states `policy_iteration`, which is exact.
-    For larger models a few sweeps that follow the greedy policy of V = 0 show how fast its chain mixes. If the bounds
-    on its value come together quickly, `modified_policy_iteration` will need few sweeps for any gamma; if not,
-    values have to propagate over many transitions, which `gauss_seidel` does in few sweeps.
+    For larger models three methods go on from each other's values, the next slice always for the one that will be at
+    the end first, at the rate at which it last brought the bounds together: sweeps that follow the greedy policy, as
+    in `modified_policy_iteration`; sweeps in place, as in `gauss_seidel`; and `policy_iteration`, by elimination or
+    by BiCGSTAB.
 
     Parameters
     ----------
     mdp : MDP
         The model.
     max_iterations : int, optional
-        Limit on what the chosen method counts as iterations; by default its own.
+        Limit on what the chosen method counts as iterations, or on the slices; by default its own.
     **limits
         When to stop: `tol`, `rtol`, `deadline`, `progress`; see `Limits`.
 
     Returns
     -------
     Solution
-        ``method`` names the method that was chosen.
+        ``method`` names the method that did most of the work, ``iterations`` is the number of slices.
 
     Raises
     ------
@@ -82,31 +113,230 @@ def auto(mdp: MDP, *, max_iterations: int | None = None, **limits: Unpack[TimeLi
     if mdp.n_states <= EXACT:
         return policy_iteration(mdp, **given)
     watch = Watch("auto", max_iterations=MOST_ITERATIONS if max_iterations is None else max_iterations, **limits)
-    lookahead = discounted(mdp, "auto")
-    series = ValueSeries(lookahead)
-    value, fall = _probe(lookahead, series)
-    if fall <= FAST_MIXING:
-        watch.method = "modified_policy_iteration"
-        return follow_policies(lookahead, value, series, watch)
-    del series, value  # frees memory for the sweeps
-    watch.method = "gauss_seidel"
-    return sweep_in_place(lookahead, typical_value(lookahead), watch)
+    return in_turns(discounted(mdp, "auto"), watch)
 
 
-def _probe(lookahead: Lookahead, series: ValueSeries) -> tuple[FloatArray, float]:
-    """Return the value after the trial sweeps, and how much the bounds narrowed in the second half of them."""
-    value, nothing = vector(lookahead.n_states), np.zeros(lookahead.n_states)
-    action: StateArray = np.empty(lookahead.n_states, dtype=np.int32)
-    n_actions, indptr, *_ = lookahead.rows
-    arguments = (n_actions, indptr, lookahead.reward, lookahead.terminal, value, action)
-    changes = on_blocks(best_rewards, lookahead.blocks, *arguments)
-    scale = largest_change(changes)
-    if scale == 0.0:
-        return value, 0.0
-    series.begin(action, nothing, value, scale)
-    widths = [series.add_term()]
-    while len(widths) < PROBE and widths[-1] > series.floor:
-        widths.append(series.add_term())
-    series.settle(value)
-    # Bounds as close as rounding allows count as equal.
-    return value, 0.0 if widths[-1] <= series.floor else widths[-1] / widths[PROBE // 2 - 1]
+def in_turns(lookahead: Lookahead, watch: Watch) -> Solution:
+    """Give slices to the methods until the bounds on V* are close enough."""
+    now = Progress(lookahead, typical_value(lookahead))
+    methods = (Follow(now, watch), Sweep(now, watch), Evaluate(now, watch))
+    with watch:
+        now.back_up()
+        while watch.goes_on(now.bound):
+            watch.measure(now.value, lookahead.largest_value)
+            if now.bound <= watch.tol:
+                break
+            if now.settled:
+                watch.give_up("the changes are down to rounding error")
+                break
+            min(methods, key=Method.left).turn()
+    watch.method = max(methods, key=lambda method: method.work).name
+    return certified(lookahead, now.value, watch)
+
+
+class Progress:
+    """Values V, TV, the greedy policy, and how far apart the bounds on V* are.
+
+    Parameters
+    ----------
+    lookahead : Lookahead
+        The model, prepared.
+    value : ndarray (S,) float64
+        Values to begin with, 0 at terminal states.
+
+    Attributes
+    ----------
+    before, value : ndarray (S,) float64
+        V and TV.
+    action : ndarray (S,) int32
+        The greedy policy for V, -1 at ends.
+    bound, shift : float
+        Upper minus lower bound on V*; what to add to TV to be in the middle.
+    change : float
+        max |TV - V|.
+    settled : bool
+        Whether that is rounding error.
+    """
+
+    def __init__(self, lookahead: Lookahead, value: FloatArray) -> None:
+        self.lookahead = lookahead
+        self.before, self.value = vector(lookahead.n_states), value
+        self.action: StateArray = np.full(lookahead.n_states, -1, dtype=np.int32)
+        self.bound, self.shift, self.change, self.settled = inf, 0.0, inf, False
+
+    def back_up(self) -> float:
+        """Replace V by `value`, and `value` by TV; return by how much the logarithm of the bound fell."""
+        lookahead, last = self.lookahead, self.bound
+        self.before, self.value = self.value, self.before
+        arguments = (*lookahead.rows, lookahead.terminal, self.before, self.value, self.action)
+        changes: list[Range] = on_blocks(backup, lookahead.blocks, *arguments)
+        rounding = lookahead.rounding(self.before)
+        self.change = largest_change(changes)
+        self.settled = self.change <= rounding
+        bounds = interval(lookahead, changes, rounding)
+        self.bound, self.shift = bounds.width, bounds.shift
+        return log(last / max(self.bound, TINY)) if last < inf else 0.0
+
+    def exchange(self, other: "Progress") -> None:
+        """Exchange all values with `other`."""
+        self.__dict__, other.__dict__ = other.__dict__, self.__dict__
+
+
+class Method(ABC):
+    """A method that works in slices.
+
+    Attributes
+    ----------
+    work : float
+        What it has had, in entries of sweeps.
+    turns : int
+        How many slices.
+    rate : float
+        By how much the logarithm of the bound fell in the last slice, per unit of work; 0 if it did not.
+    """
+
+    name: str
+
+    def __init__(self, now: Progress, watch: Watch) -> None:
+        self.now, self.watch = now, watch
+        self.lookahead = now.lookahead
+        self.entries = float(self.lookahead.rows[1][-1])
+        self.per_policy = self.entries / self.lookahead.n_actions
+        self.work = self.rate = 0.0
+        self.turns = 0
+
+    def left(self) -> float:
+        """Return the work that this method is taken to need to the end."""
+        unknown = UNKNOWN * max(self.least(), self.work)
+        return min(unknown, log(self.now.bound / self.watch.tol) / self.rate) if self.rate > 0.0 else unknown
+
+    def turn(self) -> None:
+        """Work for one slice."""
+        self.turns += 1
+        work, gained = self.slice()
+        self.work += work
+        self.rate = max(0.0, gained) / work
+
+    @abstractmethod
+    def least(self) -> float:
+        """Return the work of the shortest slice."""
+
+    @abstractmethod
+    def slice(self) -> tuple[float, float]:
+        """Improve the values; return the work, and by how much the logarithm of the bound fell."""
+
+
+class Follow(Method):
+    """Add up the value of the greedy policy, from one vector into another."""
+
+    name = "modified_policy_iteration"
+
+    def __init__(self, now: Progress, watch: Watch) -> None:
+        super().__init__(now, watch)
+        self.series = ValueSeries(self.lookahead)
+
+    def least(self) -> float:
+        """Return the work of the shortest slice."""
+        return SHORTEST * self.per_policy + self.entries
+
+    def slice(self) -> tuple[float, float]:
+        """Add some terms."""
+        now, bound = self.now, self.now.bound
+        another = self.series.begin(now.action, now.before, now.value, now.change)
+        deepest = max(SHORTEST, int(self.work / self.per_policy))
+        terms, width = add_terms(self.series, now.value, bound if another else 0.0, self.watch, deepest)
+        # as fast as the bounds on the value of the policy come together, those on V* would, were it the best one
+        promised = log(bound / max(width, self.series.floor, min(bound, self.watch.tol)))
+        return terms * self.per_policy + self.entries, max(now.back_up(), promised / self.turns)
+
+
+class Sweep(Method):
+    """Sweep in place, in both directions."""
+
+    name = "gauss_seidel"
+
+    def __init__(self, now: Progress, watch: Watch) -> None:
+        super().__init__(now, watch)
+        self.rows = PolicySteps(self.lookahead)
+        self.blocks = fixed_blocks(self.lookahead.n_states)
+
+    def least(self) -> float:
+        """Return the work of the shortest slice."""
+        return 3 * IN_PLACE * self.entries
+
+    def slice(self) -> tuple[float, float]:
+        """Do some iterations, more in later slices."""
+        now, work = self.now, self.entries
+        # what is wrong by as much in all states, sweeps in place would spread unevenly
+        np.add(now.value, now.shift, out=now.value, where=now.action >= 0)
+        for _ in range(1 + self.turns // SHORTEST):
+            change = back_and_forth(self.lookahead, self.blocks, now.value, now.before, now.action)
+            self.rows.take(now.action)
+            sweeps = follow(self.rows, self.blocks, now.value, now.before, change, self.watch)
+            work += IN_PLACE * (2 * self.entries + sweeps * self.per_policy)
+            if self.watch.hurries:
+                break
+        return work, now.back_up()
+
+
+class Evaluate(Method):
+    """Evaluate policies one after the other, each greedy for the value of the last one.
+
+    They get better from one to the next, which the bounds need not show until the last. So the other methods go on
+    from their own values until those of a policy are better, and this one from theirs once they have come much closer.
+    A policy is evaluated by BiCGSTAB, in twice as many iterations each time until that is accurate, or by elimination
+    once that takes less.
+    """
+
+    name = "policy_iteration"
+
+    def __init__(self, now: Progress, watch: Watch) -> None:
+        super().__init__(now, watch)
+        self.own = Progress(self.lookahead, vector(self.lookahead.n_states))
+        self.rows = PolicySteps(self.lookahead)
+        self.longest, self.seconds, self.begun_at = SHORTEST, 0.0, inf
+
+    def iterating(self) -> float:
+        """Return the work of as many iterations as are next."""
+        return self.longest * (PER_ITERATION + IN_PLACE) * self.per_policy
+
+    def eliminating(self) -> float:
+        """Return the work of an elimination; only of ordering the unknowns as long as more is not known."""
+        if self.watch.left < self.seconds:
+            return inf
+        return PER_SYSTEM + PER_ENTRY * self.per_policy + self.seconds * PER_SECOND * PER_OPERATION
+
+    def least(self) -> float:
+        """Return the work of the shortest slice."""
+        return min(self.iterating(), self.eliminating()) + self.entries
+
+    def slice(self) -> tuple[float, float]:
+        """Evaluate one policy."""
+        now, own, work = self.now, self.own, self.least()
+        if now.bound < OVERTAKEN * self.begun_at:
+            self.begun_at = now.bound
+            np.copyto(own.value, now.value)
+            np.copyto(own.action, now.action)
+        policy = np.where(self.lookahead.terminal, -1, own.action)
+        if self.eliminating() <= self.iterating():
+            chain, reward = induced_by_actions(self.lookahead, policy.astype(np.int64))
+            if self.seconds == 0.0:
+                self.seconds = seconds_to_eliminate(chain)
+                return work, 0.0
+            own.value = solve_fixed_point(chain, reward)
+        else:
+            self.rows.take(policy.astype(np.int32))
+            value = krylov_value(self.rows, own.value, self.watch, self.longest)
+            changes = self.rows.follow(value, own.before)
+            width = interval(self.lookahead, changes, self.lookahead.rounding(value)).width
+            if width > self.watch.tol:
+                self.longest *= 2
+            if width > now.bound:
+                return work, 0.0
+            own.value = value
+        gained = own.back_up()
+        if own.bound < now.bound:
+            gained = log(now.bound / max(own.bound, TINY))
+            now.exchange(own)
+            self.begun_at = inf  # the next policy is that of the others, which go on from this one
+        return work, gained

@@ -92,11 +92,7 @@ def sweep_in_place(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Sol
     bound = np.inf
     with watch:
         while watch.goes_on(bound):
-            change = 0.0
-            for forward in (True, False):
-                before = _copied(value, spare, blocks)
-                arguments = (forward, *lookahead.rows, lookahead.terminal, before, value, action)
-                change = largest_change(on_blocks(backup_in_place, blocks, *arguments))
+            change = back_and_forth(lookahead, blocks, value, spare, action)
             bound = factor * change
             watch.measure(value, lookahead.largest_value)
             if bound <= watch.tol or change <= lookahead.rounding(value):
@@ -107,17 +103,31 @@ def sweep_in_place(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Sol
                     break
                 continue
             rows.take(action)
-            _follow(rows, blocks, value, spare, DEPTH * change, watch)
+            follow(rows, blocks, value, spare, change, watch)
     return certified(lookahead, value, watch)
 
 
-def _follow(
-    rows: PolicySteps, blocks: list[tuple[int, int]], value: FloatArray, spare: FloatArray, enough: float, watch: Watch
-) -> None:
+def back_and_forth(
+    lookahead: Lookahead, blocks: list[tuple[int, int]], value: FloatArray, spare: FloatArray, action: StateArray
+) -> float:
+    """Back up all states in ascending and then in descending order; return the largest change of the latter."""
+    change = 0.0
+    for forward in (True, False):
+        before = _copied(value, spare, blocks)
+        arguments = (forward, *lookahead.rows, lookahead.terminal, before, value, action)
+        change = largest_change(on_blocks(backup_in_place, blocks, *arguments))
+    return change
+
+
+def follow(
+    rows: PolicySteps, blocks: list[tuple[int, int]], value: FloatArray, spare: FloatArray, change: float, watch: Watch
+) -> int:
+    """Evaluate the policy of `rows` until its changes are small beside `change`; return in how many sweeps."""
     for sweep in range(DEEPEST):
         changes = rows.follow_in_place(blocks, sweep % 2 == 0, _copied(value, spare, blocks), value)
-        if largest_change(changes) <= enough or watch.hurries:
-            return
+        if largest_change(changes) <= DEPTH * change or watch.hurries:
+            return sweep + 1
+    return DEEPEST
 
 
 def _copied(value: FloatArray, spare: FloatArray, blocks: list[tuple[int, int]]) -> FloatArray:

@@ -112,11 +112,23 @@ def follow_policies(lookahead: Lookahead, value: FloatArray, series: ValueSeries
                 watch.give_up("the changes are down to rounding error")
                 break
             another = series.begin(action, backed_up, value, largest_change(changes))
-            # A policy that stays the same is likely to be optimal: evaluate it to the full accuracy.
-            enough = max(END * watch.tol, DEPTH * bound if another else 0.0)
-            for _ in range(DEEPEST):
-                if series.add_term() <= enough or series.exhausted or watch.hurries:
-                    break
-            series.settle(value)
+            add_terms(series, value, bound if another else 0.0, watch)
             settled = not another
     return certified(lookahead, value, watch)
+
+
+def add_terms(
+    series: ValueSeries, value: FloatArray, bound: float, watch: Watch, deepest: int = DEEPEST
+) -> tuple[int, float]:
+    """Follow the policy with which `series` has begun; return the number of sweeps, and how far apart its bounds are.
+
+    `bound` is how far apart the bounds on V* are; 0 for a policy that was the best one before, too, which is likely to
+    be optimal: it is evaluated to the full accuracy.
+    """
+    enough, terms, width = max(END * watch.tol, DEPTH * bound), 0, np.inf
+    while terms < deepest:
+        width, terms = series.add_term(), terms + 1
+        if width <= enough or series.exhausted or watch.hurries:
+            break
+    series.settle(value)
+    return terms, width

@@ -135,7 +135,7 @@ def _first_policy(lookahead: Lookahead, watch: Watch) -> tuple[FloatArray, Index
     return value, greedy(lookahead.q(value))
 
 
-def krylov_value(rows: PolicySteps, initial: FloatArray, clock: Clock) -> FloatArray:
+def krylov_value(rows: PolicySteps, initial: FloatArray, clock: Clock, longest: int = LONGEST) -> FloatArray:
     """Solve v = r_pi + gamma C_pi v, as accurately as double precision or the limits of the method allow.
 
     If time is up, return the latest iterate.
@@ -148,6 +148,8 @@ def krylov_value(rows: PolicySteps, initial: FloatArray, clock: Clock) -> FloatA
         The first iterate: the value of the previous policy, for example.
     clock : Clock
         Checked in each iteration.
+    longest : int
+        Most iterations, and most sweeps after them.
 
     Returns
     -------
@@ -185,19 +187,20 @@ def krylov_value(rows: PolicySteps, initial: FloatArray, clock: Clock) -> FloatA
 
     solve: Any = bicgstab
     try:
-        limits = {"rtol": RELATIVE, "atol": 0.0, "maxiter": LONGEST}
-        solved, _ = solve(operator, reward, x0=initial, M=preconditioner, callback=look, **limits)
+        limits = {"rtol": RELATIVE, "atol": 0.0, "maxiter": longest}
+        with np.errstate(all="ignore"):  # if the method breaks down, the value that is not finite is left out below
+            solved, _ = solve(operator, reward, x0=initial, M=preconditioner, callback=look, **limits)
     except OutOfTime:
         solved = latest
     value = cast("FloatArray", solved) if np.isfinite(solved).all() else initial.copy()
     value[empty] = 0.0
-    return _polished(chain, reward, value, clock)
+    return _polished(chain, reward, value, clock, min(longest, MOST_SWEEPS))
 
 
-def _polished(chain: Chain, reward: FloatArray, value: FloatArray, clock: Clock) -> FloatArray:
+def _polished(chain: Chain, reward: FloatArray, value: FloatArray, clock: Clock, most: int) -> FloatArray:
     """Sweep in both directions until the changes no longer fall, or are as small as rounding allows."""
     smallest, best_sweep = np.inf, 0
-    for sweep in range(MOST_SWEEPS):
+    for sweep in range(most):
         if clock.hurries:
             break
         change = _sweep(chain, reward, value, sweep % 2 == 0)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rlsuite.errors import ConvergenceWarning
 from rlsuite.models import MDP
 from rlsuite.planning import solve
 
@@ -52,9 +53,68 @@ def test_a_start_that_is_forgotten_at_once_is_known_as_such(gamma: float) -> Non
     assert found.iterations < 10
 
 
-@pytest.mark.parametrize("first_action_leads_on", [True, False])
-def test_news_with_a_long_way_to_go_are_swept_along(first_action_leads_on: bool) -> None:
-    """Where the first policy never meets the end, its value is the same everywhere: that is not forgetting."""
-    found = solve(corridor(0.99, first_action_leads_on=first_action_leads_on))
-    assert found.method == "gauss_seidel"
-    assert found.converged
+def chain(gamma: float) -> MDP:
+    """Left or right, with chance 0.4 against the will; a little at the left end, much at the right one."""
+    states = np.arange(CORRIDOR)
+    left, right = np.maximum(states - 1, 0), np.minimum(states + 1, CORRIDOR - 1)
+    to = np.stack([left, right, right, left], 1).reshape(-1)
+    reward = np.zeros((CORRIDOR, 2))
+    reward[0, 0], reward[-1, 1] = 0.005, 1.0
+    indptr = np.arange(0, to.size + 1, 2)
+    return MDP.from_rows(indptr, to, np.tile([0.6, 0.4], 2 * CORRIDOR), reward.ravel(), n_actions=2, gamma=gamma)
+
+
+def clusters(gamma: float) -> MDP:
+    """Ten blocks that are hardly ever left."""
+    rng = np.random.default_rng(2)
+    block = np.arange(DENSE) // (DENSE // 10)
+    inside = block[:, None, None] * (DENSE // 10) + rng.integers(DENSE // 10, size=(DENSE, 2, 3))
+    to = np.concatenate([inside, rng.integers(DENSE, size=(DENSE, 2, 1))], 2)
+    probability = np.tile([0.5, 0.3, 0.199, 0.001], 2 * DENSE)
+    reward = rng.random((DENSE, 2)) + rng.random(10)[block][:, None]
+    return MDP.from_rows(
+        np.arange(0, to.size + 1, 4), to.ravel(), probability, reward.ravel(), n_actions=2, gamma=gamma
+    )
+
+
+def layers(gamma: float) -> MDP:
+    """Ten stages, each of which leads to the next one: no policy ever forgets how far it is."""
+    rng = np.random.default_rng(3)
+    stage = (np.arange(DENSE) // (DENSE // 10) + 1) % 10
+    to = stage[:, None, None] * (DENSE // 10) + rng.integers(DENSE // 10, size=(DENSE, 3, 4))
+    probability = rng.dirichlet(np.ones(4), 3 * DENSE).ravel()
+    indptr = np.arange(0, to.size + 1, 4)
+    return MDP.from_rows(indptr, to.ravel(), probability, rng.random(3 * DENSE), n_actions=3, gamma=gamma)
+
+
+@pytest.mark.parametrize("gamma", [0.99, 0.9999])
+def test_no_kind_of_model_takes_long(gamma: float) -> None:
+    """Each of these is slow for at least one of the methods; slices are counted, and grow with the work."""
+    for model in (
+        chain(gamma),
+        clusters(gamma),
+        layers(gamma),
+        corridor(gamma, first_action_leads_on=True),
+        corridor(gamma, first_action_leads_on=False),
+    ):
+        found, exact = solve(model), solve(model, "policy_iteration")
+        assert found.converged
+        assert found.iterations < 60
+        assert np.abs(found.value - exact.value).max() <= found.error_bound + exact.error_bound
+
+
+def test_methods_that_are_slow_alone_are_left() -> None:
+    """Sweeps in place take hundreds of iterations on a chain that is far-sighted."""
+    model = chain(0.9999)
+    assert solve(model, "gauss_seidel").iterations > 500
+    assert solve(model).iterations < 60
+
+
+def test_the_same_steps_every_time_and_whatever_is_given_to_stop() -> None:
+    model = chain(0.999)
+    first, again = solve(model), solve(model, deadline=60.0, progress=False)
+    assert first.value.tobytes() == again.value.tobytes()
+    assert first.iterations == again.iterations
+    with pytest.warns(ConvergenceWarning, match="max_iterations=3 reached"):
+        short = solve(model, max_iterations=3)
+    assert np.abs(short.value - first.value).max() <= short.error_bound + first.error_bound
