@@ -28,10 +28,14 @@ from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.kernels import Range, backup, greedy_backup
 from rlsuite.planning.operators import EPS, Lookahead
+from rlsuite.planning.residuals import LARGEST, precise_backup, rounding_of_residuals
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.watch import Watch
 
 LARGEST_VALUE = 1e300
+OF_ROUNDING = 0.02
+"""If rounding makes more than a tenth of the distance between the bounds, it is computed to twice the precision."""
+
 LEAST_MARGIN = 1e-10
 """How far below 1 the modulus must lie; double precision gives a relative error of about 1e-16 / (1 - beta)."""
 
@@ -148,6 +152,8 @@ def bounded(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution:
     rows, terminal = lookahead.rows, lookahead.terminal
     changes = on_blocks(greedy_backup, lookahead.blocks, *rows, terminal, ahead, 2.0 * rounding, result, policy)
     bounds = interval(lookahead, changes, rounding)
+    if rounding > OF_ROUNDING * (1.0 - lookahead.modulus) * bounds.width and lookahead.largest_value < LARGEST:
+        bounds = _precise(lookahead, ahead, rounding, result, policy)
     if bounds.shift != 0.0:
         np.add(result, bounds.shift, out=result, where=policy >= 0)
     distance = bounds.width / 2.0 if bounds.shift != 0.0 else max(-bounds.lower, bounds.upper)
@@ -165,6 +171,31 @@ def bounded(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution:
         method=watch.method,
         trace=watch.trace,
         lookahead=lookahead,
+    )
+
+
+def _precise(
+    lookahead: Lookahead, ahead: FloatArray, rounding: float, result: FloatArray, policy: IndexArray
+) -> Interval:
+    """Fill TV and a policy from residuals of twice the precision, and return the bounds that are left then.
+
+    V_pi - T_pi V and V* - TV lie in m(least) and m(greatest), as in the docstring of the module, and T_pi V is below TV
+    by at most a gap. The entries of TV are rounded when they are stored.
+    """
+    largest = float(max(ahead.max(initial=0.0), -ahead.min(initial=0.0)))
+    rows, terminal = lookahead.rows, lookahead.terminal
+    arguments = (*rows, terminal, ahead, 2.0 * rounding, 4.0 * EPS * largest, result, policy)
+    least, greatest, size, gap = zip(*on_blocks(precise_backup, lookahead.blocks, *arguments), strict=True)
+    off = rounding_of_residuals(lookahead, ahead, max(size))
+    stored = 2.0 * EPS * float(max(result.max(initial=0.0), -result.min(initial=0.0))) + off
+    if min(least) > max(greatest):
+        return Interval(-stored, stored)
+    below, above = min(least) - off, max(greatest) + off
+    lower = _carried_on(below, lookahead.modulus if below < 0.0 else lookahead.least_modulus)
+    upper = _carried_on(above, lookahead.modulus if above > 0.0 else lookahead.least_modulus)
+    return Interval(
+        lower - max(gap) - 2.0 * off - stored - 16.0 * EPS * abs(lower),
+        upper + stored + 16.0 * EPS * abs(upper),
     )
 
 

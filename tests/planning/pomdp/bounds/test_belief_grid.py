@@ -54,7 +54,8 @@ def test_tiger(tiger, interpolation, resolution):
 
 def test_a_finer_grid_is_closer(tiger):
     gaps = [belief_grid(tiger(0.95), resolution=resolution, tol=1e9).gap for resolution in (5, 20, 80, 320)]
-    assert gaps == sorted(gaps, reverse=True)
+    assert (np.diff(gaps) < 1e-9).all()  # the third and the fourth are equal, up to rounding
+    assert gaps[2] < gaps[1] < gaps[0]
     assert gaps[-1] < 0.05
 
 

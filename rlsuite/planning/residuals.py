@@ -1,0 +1,136 @@
+"""TV - V to twice the working precision: what is left of the error bound where rounding would be most of it.
+
+Near the optimum TV - V is the small difference of large numbers. Computed in double precision it is off by up to
+(n + 4) u M (`Lookahead.rounding`), and the bound on the error of V divides that by 1 - gamma. Products and sums whose
+rounding errors are computed, too, and added up on the side (Dekker 1971; the dot product of Ogita, Rump & Oishi 2005,
+algorithm 5.3) are as accurate as if they were computed with u^2 in the place of u, and rounded once.
+"""
+
+import numpy as np
+
+from rlsuite.core.interpretation import one_pass
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, SuccessorArray
+from rlsuite.planning.kernels import ONE, expected
+from rlsuite.planning.operators import EPS, TINY, Lookahead
+
+SPLIT = 134_217_729.0
+"""2**27 + 1: a number times this, less that product less the number, are its first 26 bits."""
+
+LARGEST = 1e280
+"""Larger numbers overflow when they are split."""
+
+
+@one_pass
+def product_error(a: float, b: float, product: float) -> float:
+    """Return a b - product, exactly, for the rounded product of two numbers (Dekker 1971)."""
+    scaled = SPLIT * a
+    a_high = scaled - (scaled - a)
+    a_low = a - a_high
+    scaled = SPLIT * b
+    b_high = scaled - (scaled - b)
+    b_low = b - b_high
+    return a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+
+
+@one_pass
+def sum_error(a: float, b: float, total: float) -> float:
+    """Return a + b - total, exactly, for the rounded sum of two numbers (Knuth 1969)."""
+    virtual = total - a
+    return (a - (total - virtual)) + (b - virtual)
+
+
+@one_pass
+def residual(
+    first: int,
+    last: int,
+    successor: SuccessorArray,
+    weight: FloatArray,
+    reward: float,
+    gamma: float,
+    ahead: FloatArray,
+    here: float,
+) -> float:
+    """Return reward + gamma sum_s' c(s' | s, a) V(s') - here of the row ``first : last``."""
+    total, error = 0.0, 0.0
+    for i in range(first, last):
+        value = float(ahead[successor[i]])
+        term = weight[i] * value
+        after = total + term
+        error += product_error(weight[i], value, term) + sum_error(total, term, after)
+        total = after
+    follows = gamma * total
+    error = gamma * error + product_error(gamma, total, follows)
+    after = follows + reward
+    error += sum_error(follows, reward, after)
+    difference = after - here
+    return difference + (error + sum_error(after, -here, difference))
+
+
+@one_pass
+def precise_backup(
+    begin: int,
+    end: int,
+    n_actions: int,
+    indptr: PointerArray,
+    successor: SuccessorArray,
+    weight: FloatArray,
+    reward: FloatArray,
+    gamma: float,
+    terminal: BoolArray,
+    ahead: FloatArray,
+    tolerance: float,
+    tie: float,
+    value: FloatArray,
+    policy: IndexArray,
+) -> tuple[float, float, float, float]:
+    """Fill TV and the first action within `tie` of the best; the others as `greedy_backup` does.
+
+    Only actions within `tolerance`, two rounding errors, of the best can be the best ones. Return the least change by
+    the policy, the greatest by any action, the largest |change|, and by how much the policy's may fall short of the
+    best, over the states that are not terminal.
+    """
+    least, greatest, size, gap = np.inf, -np.inf, 0.0, 0.0
+    for s in range(np.uint64(begin), np.uint64(end)):
+        best = -np.inf
+        row = s * np.uint64(n_actions)
+        for a in range(np.uint64(n_actions)):
+            first, last = indptr[row + a], indptr[row + a + ONE]
+            q = reward[row + a] + gamma * expected(first, last, successor, weight, ahead)
+            if last > first and q > best:
+                best = q
+        value[s] = 0.0
+        policy[s] = -1
+        if best == -np.inf:
+            continue
+        change, chosen, by_policy = -np.inf, -1, -np.inf
+        for a in range(n_actions):
+            k = row + np.uint64(a)
+            first, last = indptr[k], indptr[k + ONE]
+            q = reward[k] + gamma * expected(first, last, successor, weight, ahead)
+            if last > first and q >= best - tolerance:
+                found = residual(first, last, successor, weight, reward[k], gamma, ahead, ahead[s])
+                if found > change + tie:
+                    chosen, by_policy = a, found
+                change = max(change, found)
+        value[s] = ahead[s] + change
+        policy[s] = chosen
+        if not terminal[s]:
+            least = min(least, by_policy)
+            greatest = max(greatest, change)
+            size = max(size, abs(change), abs(by_policy))
+            gap = max(gap, change - by_policy)
+    return least, greatest, size, gap
+
+
+def rounding_of_residuals(lookahead: Lookahead, value: FloatArray, size: float) -> float:
+    """Return a bound on the error of every `residual` of `value` (S,), none of which is larger than `size`.
+
+    That is 2 u times the residual for its own rounding; for the errors of the errors 2 (n + 6)^2 u^2 M, as in Ogita,
+    Rump & Oishi, Proposition 5.5, with M the sum of the absolute values of all terms and room for higher orders; what
+    underflow may take; and, where mean rewards were computed from rewards of transitions, their rounding.
+    """
+    n, unit = lookahead.longest_row + 6, 0.5 * EPS
+    largest = float(max(value.max(initial=0.0), -value.min(initial=0.0)))
+    magnitude = lookahead.reward_size + (lookahead.modulus + 1.0) * largest
+    means = 0.0 if lookahead.mdp.reward_per_pair else n * unit * lookahead.reward_size
+    return 2.0 * unit * size + 2.0 * (n * unit) ** 2 * magnitude + n * TINY + means
