@@ -19,6 +19,7 @@ from rlsuite.cli import (
     checking,
     choosing,
     comparing,
+    completing,
     demo,
     describing,
     doctor,
@@ -55,6 +56,7 @@ COMMANDS = (
     fitting,
     describing,
     doctor,
+    completing,
 )
 """Modules of commands, in the order in which help lists them."""
 
@@ -207,6 +209,7 @@ def _parse(
     if extra:
         raise errors.ParameterError(_unknown(extra[0], chosen, _flags(commands[chosen.command])))
     chosen.typed, chosen.parser = given, commands[chosen.command]
+    chosen.program, chosen.commands = parser, commands
     return chosen
 
 

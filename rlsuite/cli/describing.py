@@ -21,7 +21,9 @@ def add(commands: Commands) -> None:
         "rows. For example: rlsuite show agent.npz",
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", help="what 'save' or 'write' wrote, or a .mdp, .pomdp or .tra file")
+    parser.add_argument(
+        "file", metavar="FILE", help="a .npz file that 'save' or 'write' wrote, or a .mdp, .pomdp or .tra file"
+    )
     add_json_flag(parser)
     parser.set_defaults(run=run)
 
