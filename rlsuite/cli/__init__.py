@@ -32,6 +32,7 @@ from rlsuite.cli import (
     showing,
     solving,
     sweeping,
+    toml_schema,
     training,
 )
 from rlsuite.cli.options import in_flags, two_agents, with_parameters_joined
@@ -57,6 +58,7 @@ COMMANDS = (
     describing,
     doctor,
     completing,
+    toml_schema,
 )
 """Modules of commands, in the order in which help lists them."""
 

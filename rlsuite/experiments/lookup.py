@@ -104,6 +104,18 @@ def agent_from_table(table: Table, where: str, folder: Path = Path()) -> Any:
         raise type(error)(f"{where}: {error}") from error
 
 
+def keys_of(kind: type) -> list[str]:
+    """Return what the table of an agent may hold: the parameters of its class, and what `place_features` moves.
+
+    >>> import rlsuite as rl
+    >>> keys_of(rl.Sarsa)
+    ['gamma', 'exploration', 'learning_rate', 'initial_value', 'values', 'features', 'fit_on']
+    """
+    own = [field.name for field in dataclasses.fields(kind) if field.init]
+    moved = ("features", "fit_on") if {"policy", "values"} & set(own) else ()
+    return [*own, *(key for key in moved if key not in own)]
+
+
 def place_features(kind: type, table: Table) -> dict[str, Any]:
     """Return the parameters of an agent with ``features`` and ``fit_on`` where its class has them.
 

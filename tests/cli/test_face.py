@@ -72,7 +72,7 @@ def test_help_lists_every_command(rlsuite):
     listed = [line.split()[0] for line in done.out.splitlines() if line.startswith("    ") and line[4] != " "]
     learning, others = (
         "demo envs agents train evaluate enjoy compare sweep search run plot runs report",
-        "choose check solve act filter fit show doctor completion",
+        "choose check solve act filter fit show doctor completion schema",
     )
     assert " ".join(listed) == f"{learning} {others}"
     found = (importlib.import_module(f"rlsuite.cli.{one.name}") for one in pkgutil.iter_modules(cli.__path__))
@@ -88,7 +88,7 @@ def test_version(rlsuite):
     [
         (
             ["trian"],
-            "unknown command 'trian'; did you mean 'train'? (choices: act, agents, check, choose, compare, demo, ",
+            "unknown command 'trian'; did you mean 'train'? (choices: act, agents, check, choose, compare, ",
         ),
         (["list"], "there is no command 'list': 'rlsuite envs' lists the environments, 'rlsuite agents' the agents"),
         (
