@@ -81,7 +81,10 @@ def run(chosen: argparse.Namespace) -> int:
     with drawing(shown.environment):
         report = evaluate(agent, env, episodes=chosen.episodes, seed=shown.seed, max_steps=LONGEST)
         # The same episodes again, to be seen: through a wrapper that shows each step no exact value would be known.
-        watched, act = _watched(env, tell), acting("agent", agent, env, np.random.default_rng(report.seed))
+        watched, act = (
+            _watched(env, tell, texts=not chosen.gif),
+            acting("agent", agent, env, np.random.default_rng(report.seed)),
+        )
         for seed in episode_seeds(chosen.episodes, report.seed):
             episode_of(watched, act, seed, max_steps=LONGEST)
         if chosen.gif:
@@ -151,9 +154,11 @@ def _in_folder(chosen: argparse.Namespace) -> Shown:
     return Shown(folder / cell.agent_file, cell.env_id, {**cell.keywords, **env_keywords_of(chosen)}, seed)
 
 
-def _watched(env: "Env", tell: Callable[[Any], object]) -> "Env":
+def _watched(env: "Env", tell: Callable[[Any], object], *, texts: bool) -> "Env":
     """The environment, which shows itself after each step: its pictures, its texts, or else what is observed."""
     import gymnasium
+
+    picture = None if texts else picture_of(env)
 
     class Watched(gymnasium.Wrapper[Any, Any, Any, Any]):
         steps, total = 0, 0.0
@@ -161,7 +166,7 @@ def _watched(env: "Env", tell: Callable[[Any], object]) -> "Env":
         def reset(self, **how: Any) -> tuple[Any, dict[str, Any]]:
             observation, info = self.env.reset(**how)
             self.steps, self.total = 0, 0.0
-            self.show(f"begin: observation {observation}")
+            self.show(f"begin: observation {observation}", None, None)
             return observation, info
 
         def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
@@ -170,12 +175,12 @@ def _watched(env: "Env", tell: Callable[[Any], object]) -> "Env":
             self.total += float(reward)
             end = "; the end" if terminated else "; time is up" if truncated else ""
             came = f"reward {reward:g}, return {self.total:g}, observation {observation}"
-            self.show(f"step {self.steps}: action {action}, {came}{end}")
+            self.show(f"step {self.steps}: action {action}, {came}{end}", int(action), float(reward))
             return observation, reward, terminated, truncated, info
 
-        def show(self, line: str) -> None:
-            if self.env.render_mode == "rgb_array":
-                tell(self.env.render())
+        def show(self, line: str, action: int | None, reward: float | None) -> None:
+            if picture is not None:
+                tell(picture(action, reward))
                 return
             tell(line)
             if self.env.render_mode == "ansi":
@@ -199,7 +204,7 @@ def plain(text: str) -> str:
 
 
 def drawn_env(name: str, keywords: Keywords, mode: str) -> "Env":
-    """An environment that is made with a render mode; without one if it has no texts.
+    """An environment that is made with a render mode; without one if it has no texts, or if rlsuite draws it.
 
     Raises
     ------
@@ -207,8 +212,11 @@ def drawn_env(name: str, keywords: Keywords, mode: str) -> "Env":
         If it has no pictures, and these are asked for, or a package that draws them is missing.
     """
     from rlsuite.environments.finding import find_env
+    from rlsuite.rendering import drawing_of
 
     made = find_env(name, **keywords)
+    if mode == "rgb_array" and drawing_of(made) is not None:
+        return made
     modes = made.metadata.get("render_modes", [])
     if mode not in modes:
         if mode == "ansi":
@@ -222,6 +230,17 @@ def drawn_env(name: str, keywords: Keywords, mode: str) -> "Env":
         env.reset(seed=0)
         env.render()
     return env
+
+
+def picture_of(env: "Env") -> Callable[[int | None, float | None], Any]:
+    """What draws the present state of an environment of `drawn_env`, after an action and its reward."""
+    from rlsuite.rendering import drawing_of
+
+    drawn: Any = drawing_of(env)
+    if drawn is None:
+        return lambda action, reward: env.render()
+    inner: Any = env.unwrapped
+    return lambda action, reward: drawn.rgb(int(inner.s), action, reward)
 
 
 @contextlib.contextmanager

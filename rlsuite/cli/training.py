@@ -26,7 +26,7 @@ from rlsuite.cli.options import (
 )
 from rlsuite.cli.outcome import report
 from rlsuite.cli.output import FIGURE_SUFFIXES, MOVIE_SUFFIXES, check_writable, print_note
-from rlsuite.cli.showing import drawing, drawn_env
+from rlsuite.cli.showing import drawing, drawn_env, picture_of
 from rlsuite.errors import LearningError, ParameterError, RlsuiteError
 
 if TYPE_CHECKING:
@@ -308,10 +308,12 @@ def _write(chosen: argparse.Namespace, agent: "Agent", results: "Results", shown
 
 def _frames(agent: "Agent", env: "Env", seed: int) -> Any:
     """Pictures of one episode of the greedy policy."""
+    picture = picture_of(env)
     observation, _ = env.reset(seed=seed % 2**31)
-    yield env.render()
+    yield picture(None, None)
     for _ in range(LONGEST_GIF):
-        observation, _, terminated, truncated, _ = env.step(agent.act(observation))
-        yield env.render()
+        action = int(agent.act(observation))
+        observation, reward, terminated, truncated, _ = env.step(action)
+        yield picture(action, float(reward))
         if terminated or truncated:
             return

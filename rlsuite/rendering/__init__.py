@@ -16,5 +16,7 @@ if TYPE_CHECKING:
     from rlsuite.rendering.layout import GridLayout as GridLayout
     from rlsuite.rendering.overlay import Overlay as Overlay
     from rlsuite.rendering.overlay import greedy_weights as greedy_weights
+    from rlsuite.rendering.toy_text import TaxiDrawing as TaxiDrawing
+    from rlsuite.rendering.toy_text import drawing_of as drawing_of
 else:
     __getattr__, __dir__, __all__ = _loaded_on_first_use(__name__)

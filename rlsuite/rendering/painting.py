@@ -1,6 +1,7 @@
 """A grid in pixels: coloured squares, marks, numbers, arrows and the agent."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
@@ -25,7 +26,7 @@ from rlsuite.rendering.colours import (
     ink_on,
     tint,
 )
-from rlsuite.rendering.layout import GridLayout
+from rlsuite.rendering.layout import GridLayout, Square
 from rlsuite.rendering.overlay import Overlay
 
 MARK_COLOURS: Final[dict[str, Colour]] = {
@@ -65,10 +66,13 @@ class GridPainting:
         Where the states lie.
     overlay
         What is drawn over the squares.
+    colours
+        Colours of single squares, instead of those of their values and marks.
     """
 
     layout: GridLayout
     overlay: Overlay
+    colours: Mapping[Square, Colour] = field(default_factory=lambda: {})
 
     @property
     def side(self) -> int:
@@ -133,7 +137,10 @@ class GridPainting:
 
     @cached_property
     def _colours(self) -> NDArray[np.uint8]:
-        return square_colours(self.overlay)
+        colours = square_colours(self.overlay)
+        for square, colour in self.colours.items():
+            colours[square] = colour
+        return colours
 
     def _ink(self, row: int, column: int) -> Colour:
         red, green, blue = self._colours[row, column].tolist()

@@ -1,8 +1,10 @@
 """``rlsuite enjoy``."""
 
 import json
+import sys
 
 import pytest
+from PIL import Image
 
 import rlsuite as rl
 from rlsuite.cli import main
@@ -71,3 +73,19 @@ def test_an_environment_without_pictures_is_told_in_lines(tmp_path, capsys):
     shown = capsys.readouterr().out.splitlines()
     assert shown[0].startswith("begin: observation (")
     assert shown[1].startswith("step 1: action ")
+
+
+@pytest.mark.slow
+def test_gymnasiums_grids_are_drawn_without_pygame(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "pygame", None)  # not to be imported
+    monkeypatch.chdir(tmp_path)
+    short = ["--max-episode-steps", "9", "--seed", "2"]
+    for env_id in ("CliffWalking-v1", "FrozenLake-v1", "Taxi-v4"):
+        train = ["train", "sarsa", env_id, "--steps", "500", "--gif", "a.gif", "--save", "a.npz", *short]
+        assert main(train) == main(["enjoy", "a.npz", env_id, "--gif", "b.gif", *short]) == 0
+        assert "exact value" in capsys.readouterr().out  # also while it is drawn
+        for name in ("a.gif", "b.gif"):
+            with Image.open(tmp_path / name) as gif:
+                assert gif.n_frames > 1, (env_id, name)
+    assert main(["check", "Taxi-v4"]) == 0
+    assert "gifs, which rlsuite draws" in capsys.readouterr().out
