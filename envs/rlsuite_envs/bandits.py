@@ -177,7 +177,7 @@ class BanditEnv(TabularEnv):
         drifting bandit are not a table: it has neither `model` nor `P`.
     gamma : float
         Discount of the model.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`.
 
     Attributes

@@ -144,7 +144,7 @@ class BlackjackEnv(TabularEnv):
         Lowest sum on which the dealer takes no more cards, at least 12.
     gamma : float
         Discount of the model.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`.
 
     Notes

@@ -163,7 +163,7 @@ class RandomWalkEnv(TabularEnv):
         Reward for reaching the ends: 0 and 1 in Example 6.2, -1 and 1 in Examples 7.1 and 9.1.
     gamma : float
         Discount of the model.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`.
 
     Notes
@@ -216,7 +216,7 @@ class ChainEnv(TabularEnv):
         Reward for going forward in the last state, which stays there.
     gamma : float
         Discount of the model.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`.
 
     Notes
@@ -267,7 +267,7 @@ class RiverSwimEnv(TabularEnv):
         Reward for swimming in the last state without being carried down.
     gamma : float
         Discount of the model.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`.
 
     Notes

@@ -65,7 +65,7 @@ class ChangingMazeEnv(GridEnv):
         The maze after the change.
     gamma : float, optional
         Discount of the model; by default that of the map.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`.
 
     Notes

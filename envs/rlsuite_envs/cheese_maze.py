@@ -85,7 +85,7 @@ class CheeseMazeEnv(GridEnv):
         the papers; or the episode ends.
     gamma : float
         Discount of the model.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`. What is drawn is where the mouse is, which it does not know itself.
 
     Notes

@@ -135,7 +135,7 @@ class CliffWalkEnv(GridEnv):
         A fall leads back to the start and the episode continues, as in the book, or it ends the episode.
     gamma : float
         Discount of the model.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`.
 
     Notes
@@ -187,7 +187,7 @@ class WindyGridEnv(GridEnv):
         Cost of every step.
     gamma : float
         Discount of the model.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`.
 
     Notes

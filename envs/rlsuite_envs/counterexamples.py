@@ -100,7 +100,7 @@ class BairdStarEnv(TabularEnv):
         Number of states, at least 2; 7 in the book.
     gamma : float
         Discount of the model.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`.
 
     Attributes
@@ -143,7 +143,7 @@ class TwoStatesEnv(TabularEnv):
         Probability that the second state ends the episode, in [0, 1].
     gamma : float
         Discount of the model.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`.
 
     Attributes

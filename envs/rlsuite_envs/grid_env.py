@@ -59,7 +59,7 @@ class GridEnv(TabularEnv):
     ----------
     problem : GridProblem or HiddenGridProblem
         Model and layout.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`.
 
     Attributes

@@ -248,7 +248,7 @@ class GridWorldEnv(GridEnv):
         Default 0.
     gamma : float, optional
         Discount of the model. Default 0.9.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`.
 
     Notes

@@ -150,7 +150,7 @@ class HallwayEnv(GridEnv):
         episode ends.
     gamma : float
         Discount of the model.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`. What is drawn is where the robot is, which it does not know itself.
 
     Notes

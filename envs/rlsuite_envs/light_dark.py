@@ -120,7 +120,7 @@ class LightDarkEnv(GridEnv):
         Reward for stopping on the target, cost of stopping anywhere else; both end the episode.
     gamma : float
         Discount of the model.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`. What is drawn is where the agent is, which it does not know itself.
 
     Notes

@@ -52,7 +52,7 @@ class MaximizationBiasEnv(TabularEnv):
         Mean and standard deviation of the normal reward of every action in B.
     gamma : float
         Discount of the model.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`.
 
     Notes

@@ -122,7 +122,7 @@ class GridGoalEnv(GridEnv):
         Reward for entering G; every other reward is 0.
     gamma : float
         Discount of the model.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`.
 
     Notes

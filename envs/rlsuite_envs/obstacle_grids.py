@@ -43,7 +43,7 @@ class ObstacleGridEnv(GridEnv):
         Where j grows, as in Fig. 9.6 or as rows of a matrix.
     gamma : float
         Discount of the model; the notes leave it open.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`.
 
     Notes
@@ -121,7 +121,7 @@ class SlipperyObstacleGridEnv(GridEnv):
         The first of goal, obstacle, border cost (if there is one) and action that applies is paid, or all that apply.
     paid : {"always", "moved", "straight"}
         Steps that earn the reward of their action: all, those that were not stopped, or those that went straight.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`.
 
     Notes

@@ -185,7 +185,7 @@ class RockSampleEnv(GridEnv):
         (``info["action_mask"]``).
     gamma : float
         Discount of the model.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`. What is drawn is what the rover knows, never which rocks are good.
 
     Notes

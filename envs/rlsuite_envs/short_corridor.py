@@ -49,7 +49,7 @@ class ShortCorridorEnv(TabularEnv):
         Cost of each step.
     gamma : float
         Discount of the model.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`.
 
     Attributes

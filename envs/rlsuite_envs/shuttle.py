@@ -104,7 +104,7 @@ class ShuttleEnv(TabularEnv):
         Cost of flying forwards into a station.
     gamma : float
         Discount of the model.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`; what is drawn is what the pilot does and sees.
 
     Notes

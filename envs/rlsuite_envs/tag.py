@@ -128,7 +128,7 @@ class TagEnv(GridEnv):
         neither moves.
     gamma : float
         Discount of the model.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`. What is drawn is the robot, never the opponent.
 
     Notes

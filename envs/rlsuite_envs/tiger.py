@@ -101,7 +101,7 @@ class TigerEnv(TabularEnv):
         (`rlsuite.POMDP.window`): a memory for agents that have none.
     gamma : float
         Discount of the model: 0.75 in KLC98, 0.95 in most later papers.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`; what is drawn is what the agent knows, never where the tiger is.
 
     Notes

@@ -57,7 +57,7 @@ class TwoWayChainEnv(TabularEnv):
         Probability of going the other way, in [0, 1].
     gamma : float
         Discount of the model.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"human", "ansi", "rgb_array"}, optional
         As in `rlsuite.TabularEnv`.
 
     Notes

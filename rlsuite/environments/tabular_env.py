@@ -36,6 +36,7 @@ from rlsuite.models.mdp_fields import Transition, TransitionView
 
 if TYPE_CHECKING:
     from rlsuite.rendering import Drawing
+    from rlsuite.rendering.window import Window
 
 # Rows are turned into Python numbers on first use, and the cache is emptied when it has this many: so a model of a
 # million states is ready at once, and long runs in it take little memory.
@@ -145,8 +146,10 @@ class TabularEnv(ShowsItself, Env):
     drawing : Drawing, optional
         What draws it, for instance a ``rlsuite.rendering.GridDrawing``; by default `default_drawing` is asked when the
         first picture is wanted. May be assigned later.
-    render_mode : {"ansi", "rgb_array"}, optional
-        What `render` returns: text, or (height, width, 3) uint8 pixels.
+    render_mode : {"human", "ansi", "rgb_array"}, optional
+        What `render` returns: text, or (height, width, 3) uint8 pixels. With ``"human"`` it returns nothing: `reset`
+        and `step` show themselves in a window, or in the output of a notebook's cell. The compiled loop of an agent
+        calls no `step`: learn with ``loop="stepwise"`` to see it.
 
     Attributes
     ----------
@@ -163,7 +166,7 @@ class TabularEnv(ShowsItself, Env):
     Raises
     ------
     ParameterError
-        If `model` is not a model or `render_mode` is unknown.
+        If `model` is not a model or `render_mode` is unknown; by `reset`, if ``"human"`` finds no display.
 
     Notes
     -----
@@ -186,7 +189,7 @@ class TabularEnv(ShowsItself, Env):
     """
 
     metadata: ClassVar[Info] = {  # pyright: ignore[reportIncompatibleVariableOverride] - Gymnasium says dict
-        "render_modes": ["ansi", "rgb_array"],
+        "render_modes": ["human", "ansi", "rgb_array"],
         "render_fps": 4,
     }
 
@@ -200,6 +203,7 @@ class TabularEnv(ShowsItself, Env):
         self.render_mode = render_mode
         self.s = 0
         self.lastaction: int | None = None
+        self._window: Window | None = None
         self._adopt(model)
 
     # ---------------------------------------------------------------------------------------- the model
@@ -271,6 +275,8 @@ class TabularEnv(ShowsItself, Env):
         self.lastaction = None
         observation = self.s if dynamics.nothing is None else dynamics.nothing
         self._shown = (None, observation)
+        if self.render_mode == "human":
+            self._show()
         info: Info = {"prob": float(self._model.start[self.s])}
         if dynamics.mask is not None:
             info["action_mask"] = dynamics.mask[self.s].copy()
@@ -319,6 +325,8 @@ class TabularEnv(ShowsItself, Env):
         if dynamics.nothing is not None:
             observation = dynamics.emission(self.s, action).pick(draw.random())
         self._shown = (reward, observation)
+        if self.render_mode == "human":
+            self._show()
         info: Info = {"prob": probability}
         if dynamics.mask is not None:
             info["action_mask"] = dynamics.mask[self.s].copy()
@@ -330,8 +338,8 @@ class TabularEnv(ShowsItself, Env):
         Returns
         -------
         str or ndarray (height, width, 3) uint8 or None
-            Text if ``render_mode="ansi"``, pixels if it is ``"rgb_array"``. None, with a warning of Gymnasium, if the
-            environment was made without one.
+            Text if ``render_mode="ansi"``, pixels if it is ``"rgb_array"``. None if it is ``"human"``, and, with a
+            warning of Gymnasium, if the environment was made without one.
         """
         if self.render_mode is None:
             gymnasium.logger.warn(
@@ -339,11 +347,18 @@ class TabularEnv(ShowsItself, Env):
                 'give it one, for instance gymnasium.make(..., render_mode="rgb_array")'
             )
             return None
+        if self.render_mode == "human":
+            return None
         if self.drawing is None:
             self.drawing = self.default_drawing()
         picture = self.drawing.ansi if self.render_mode == "ansi" else self.drawing.rgb
         reward, observation = self._shown
         return picture(self.s, self.lastaction, reward, self._caption(observation))
+
+    def close(self) -> None:
+        """Close the window of ``render_mode="human"``, if one is open."""
+        if self._window is not None:
+            self._window.close()
 
     def default_drawing(self) -> "Drawing":
         """Return the drawing that is used if none was given; subclasses may return a better one.
@@ -377,12 +392,26 @@ class TabularEnv(ShowsItself, Env):
 
     # -------------------------------------------------------------------------------------------- details
 
+    def _show(self) -> None:
+        """Show the present state in the window."""
+        from rlsuite.rendering.window import Window
+
+        if self.drawing is None:
+            self.drawing = self.default_drawing()
+        if self._window is None:
+            name = type(self).__name__ if self.spec is None else self.spec.id
+            self._window = Window(name, self.metadata["render_fps"])
+        reward, observation = self._shown
+        self._window.show(self.drawing.rgb(self.s, self.lastaction, reward, self._caption(observation)))
+
     def _refuse(self) -> tuple[int, float, bool, bool, Info]:
         """Return the outcome of an illegal action."""
         assert self._dynamics.mask is not None
         mask = self._dynamics.mask[self.s].copy()
         observation = self.s if self._dynamics.nothing is None else self._shown[1]
         self._shown = (0.0, observation)
+        if self.render_mode == "human":
+            self._show()
         info: Info = {"prob": 1.0, "action_mask": mask, "illegal_action": True}
         return observation, 0.0, not mask.any(), False, info
 

@@ -99,13 +99,19 @@ class TabularVectorEnv(VectorEnv[IndexArray, IndexArray, AnyArray], SaysWhatToWr
         drawing: "Drawing | None" = None,
         render_mode: str | None = None,
     ) -> None:
+        if render_mode == "human":
+            raise ParameterError("render_mode='human' shows a single environment; of several, 'rgb_array' has pictures")
         # One copy checks the model and the render mode, has the spaces, and draws.
         self._single = TabularEnv(model, drawing=drawing, render_mode=render_mode)
         self.num_envs = _at_least_one("num_envs", num_envs)
         endless = max_episode_steps is None or max_episode_steps == -1
         self._limit = None if endless else _at_least_one("max_episode_steps", max_episode_steps)
         self.autoreset_mode = _autoreset_mode(autoreset_mode)
-        self.metadata = {**TabularEnv.metadata, "autoreset_mode": self.autoreset_mode}
+        self.metadata = {
+            **TabularEnv.metadata,
+            "render_modes": ["ansi", "rgb_array"],  # no window shows several copies
+            "autoreset_mode": self.autoreset_mode,
+        }
         self.render_mode = render_mode
         self._model = model
         self.single_observation_space: Space = self._single.observation_space

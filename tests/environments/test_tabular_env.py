@@ -348,5 +348,5 @@ def test_render_without_a_mode_warns_as_gymnasium_does(noisy):
 
 
 def test_an_unknown_render_mode_is_named(noisy):
-    with pytest.raises(ParameterError, match="render_mode='humn' is not one of 'ansi', 'rgb_array' and None"):
+    with pytest.raises(ParameterError, match="render_mode='humn' is not one of 'human', 'ansi', 'rgb_array' and None"):
         TabularEnv(noisy, render_mode="humn")

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env, data_equivalence
+from gymnasium.utils.passive_env_checker import env_render_passive_checker
 from gymnasium.vector import AutoresetMode
 
 import rlsuite_envs
@@ -98,7 +99,12 @@ def test_check_env_has_nothing_to_say(env_id, render_mode, changed):
     assert len(kwargs) >= 2 * changed
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        check_env(gymnasium.make(env_id, render_mode=render_mode, **kwargs).unwrapped)
+        env = gymnasium.make(env_id, render_mode=render_mode, **kwargs).unwrapped
+        check_env(
+            env, skip_render_check=True
+        )  # its check of pictures opens windows, see tests/rendering/test_window.py
+        if render_mode is not None:
+            env_render_passive_checker(env)
 
 
 def test_two_copies_live_the_same_life(env_id):
