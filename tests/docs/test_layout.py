@@ -78,7 +78,6 @@ FAMILIES = {
         "value_iteration"
     ),
     "planning/test_policy_value": "planning: policy_chain",
-    "planning/test_solving": "planning/pomdp: auto",
     "plotting/test_alpha_vectors": "plotting: belief_values",
     "plotting/test_belief_trace": "plotting: time_rows",
     "plotting/test_curves": "plotting: figure_list intervals",

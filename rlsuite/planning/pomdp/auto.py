@@ -1,13 +1,26 @@
-"""Choose the method for the model: exact with a horizon, else bounds that converge."""
+"""Choose the method for the model: exact with a horizon, else bounds that converge, from exact stages or a search."""
 
+from dataclasses import replace
+from math import inf
 from typing import Unpack
 
+from rlsuite.core.checks import whole_amount
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
 from rlsuite.planning.limits import LimitsOfBounds, TimeLimitsOfBounds, takes_limits
-from rlsuite.planning.pomdp.exact.incremental_pruning import incremental_pruning
-from rlsuite.planning.pomdp.point_based.sarsop import sarsop
+from rlsuite.planning.pomdp.exact.incremental_pruning import in_turns, incremental_pruning
+from rlsuite.planning.pomdp.exact.infinite_horizon import solve_endless, work_of_stage
+from rlsuite.planning.pomdp.point_based.sarsop import PointSearch, warn_if_open
 from rlsuite.planning.pomdp.solution import AlphaVectorSolution
+from rlsuite.planning.watch import Watch
+
+FIRST_WORK = 5e7
+"""Operations of the search after which the exact method has its first turn: about a tenth of a second."""
+
+FIRST_TRIALS = 16
+
+LESS = 0.25
+"""After a turn that has brought nothing the exact method may do this share of its work."""
 
 
 @takes_limits()
@@ -22,7 +35,8 @@ def auto(
 
     For a number of steps that is `incremental_pruning`, which finds the exact plan for every belief. Without an end it
     is `sarsop`, which looks only at beliefs that are reached from the start, and goes as far as models of many
-    thousand states.
+    thousand states. Where its bounds do not come together soon, as in small models with gamma close to 1,
+    `incremental_pruning` has turns of as much work, and the better bound of either counts.
 
     Parameters
     ----------
@@ -38,7 +52,7 @@ def auto(
     Returns
     -------
     AlphaVectorSolution
-        ``method`` names the method that was chosen.
+        ``method`` names the method that found the plan.
 
     Raises
     ------
@@ -61,13 +75,62 @@ def auto(
     >>> solve(machine, horizon=2).method, solve(machine).method
     ('incremental_pruning', 'sarsop')
     """
-    given: LimitsOfBounds = {**limits}
-    if max_iterations is not None:
-        given["max_iterations"] = max_iterations
     if horizon is not None:
+        given: LimitsOfBounds = {**limits}
+        if max_iterations is not None:
+            given["max_iterations"] = max_iterations
         return incremental_pruning(pomdp, horizon=horizon, **given)
     if pomdp.gamma == 1.0:
         raise ParameterError(
             "gamma is 1: without discounting, values of a POMDP may be infinite; pass horizon=10 (say), or gamma=0.99"
         )
-    return sarsop(pomdp, **given)
+    return _by_turns(pomdp, -1 if max_iterations is None else whole_amount("max_iterations", max_iterations), limits)
+
+
+def _by_turns(pomdp: POMDP, most_trials: int, limits: TimeLimitsOfBounds) -> AlphaVectorSolution:
+    """Search from the start, and solve exactly with as much work each time that of the search has doubled.
+
+    The search goes on where it was, the exact method begins anew. Work is counted, and slices of the search end with a
+    trial: the same model takes the same steps on every machine, as long as no deadline ends them.
+    """
+    watch = Watch("sarsop", **limits)
+    exact: AlphaVectorSolution | None = None
+    work, trials, share, above = FIRST_WORK, FIRST_TRIALS, 1.0, inf
+    with watch:
+        planner = PointSearch(pomdp, watch)
+        while planner.goes_on():
+            if planner.search.trials == most_trials:
+                watch.give_up(f"max_iterations={most_trials} reached")
+                break
+            if planner.search.trials < trials:
+                planner.trials(trials if most_trials < 0 else min(trials, most_trials))
+                continue
+            trials *= 2
+            if planner.work < work:
+                continue
+            work *= 2.0
+            if (found := _exactly(pomdp, watch, share * planner.work, limits)) is None:
+                continue
+            exact, above = found, min(above, found.upper_bound)
+            lower, upper = max(planner.lower_bound, exact.lower_bound), min(above, planner.upper_bound)
+            watch.between(lower, upper)
+            if upper - lower <= watch.tol:
+                break
+            if lower == planner.lower_bound and upper == planner.upper_bound:
+                share *= LESS
+    best: AlphaVectorSolution = planner.solution()
+    if exact is not None:
+        best = max(exact, best, key=lambda plan: plan.lower_bound)
+        upper = max(min(above, planner.upper_bound), best.lower_bound)
+        best = replace(best, upper_bound=upper, converged=upper - best.lower_bound <= watch.tol, seconds=watch.seconds)
+    return warn_if_open(best, watch, f"{planner.search.trials} trials")
+
+
+def _exactly(pomdp: POMDP, watch: Watch, work: float, limits: TimeLimitsOfBounds) -> AlphaVectorSolution | None:
+    """Solve exactly with some `work` operations, in half of the time that is left; None if a stage takes more."""
+    if work_of_stage(pomdp, pomdp.n_actions) > work:
+        return None
+    given: TimeLimitsOfBounds = {**limits}
+    if watch.left < inf:
+        given["deadline"] = max(0.5 * watch.left, 1e-3)
+    return solve_endless(pomdp, in_turns, Watch("incremental_pruning", **given), work)

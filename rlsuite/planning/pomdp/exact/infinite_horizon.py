@@ -104,7 +104,7 @@ class _Found(NamedTuple):
     plans: VectorSet
 
 
-def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVectorSolution:
+def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch, most_work: float = math.inf) -> AlphaVectorSolution:
     """Narrow the gap at the start belief down to the tolerance, or until the watch ends it.
 
     Parameters
@@ -115,6 +115,8 @@ def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVecto
         What the method consists of.
     watch : Watch
         The clock and counter of the method.
+    most_work : float
+        Stop before a stage that would take more than this many operations, `work_of_stage`, in all.
 
     Raises
     ------
@@ -128,7 +130,7 @@ def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVecto
     everywhere = bool((legal.all(axis=1) | ~legal.any(axis=1)).all())
     points: FloatArray = start
     records: list[tuple[int, float, float, float]] = []
-    narrowed = 0, np.inf
+    narrowed, work = (0, np.inf), 0.0
     with watch:
         projection = Projection(pomdp)
         found = _beginning(pomdp, everywhere, watch)
@@ -139,6 +141,10 @@ def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVecto
         watch.between(found.lower, found.upper)
         while watch.goes_on(found.upper - found.lower):
             records.append((watch.iterations - 1, watch.seconds, found.lower, found.upper))
+            work += work_of_stage(pomdp, len(vectors))
+            if work > most_work:
+                watch.give_up("the vectors become too many")
+                break
             try:
                 stage = next_stage(projection, vectors, points, cross_sum, _epsilon(projection, found, watch), watch)
                 new = _bounded(projection, vectors, stage, everywhere, watch)
@@ -174,6 +180,15 @@ def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch) -> AlphaVecto
         trace=BoundsTrace.of(records),
         successors=plans.successors,
     )
+
+
+def work_of_stage(pomdp: POMDP, n_vectors: int) -> float:
+    """Return about how many operations a stage takes.
+
+    For each action and observation there are as a rule some n sums of vectors that a linear program has to look at. It
+    has n rows and S columns, and takes some S steps.
+    """
+    return pomdp.n_actions * pomdp.n_observations * float(n_vectors) ** 2 * float(pomdp.n_states) ** 2
 
 
 def _winners(plans: VectorSet, start: FloatArray, watch: Watch) -> VectorSet:

@@ -6,7 +6,7 @@ SARSOP (Kurniawati, Hsu and Lee 2008) and HSVI2 (Smith and Simmons 2005) as one 
 In plain NumPy: `rlsuite.reference.pomdp.point_based_backup`.
 """
 
-from typing import Unpack
+from typing import TypeVar, Unpack
 
 import numpy as np
 
@@ -20,8 +20,10 @@ from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel, tables
 from rlsuite.planning.pomdp.exact.pruning import winning
 from rlsuite.planning.pomdp.exact.value_iteration_stages import no_plan
 from rlsuite.planning.pomdp.point_based.search import Search, kept_vectors
-from rlsuite.planning.pomdp.solution import BoundsTrace, PointBasedSolution
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BoundsTrace, PointBasedSolution
 from rlsuite.planning.watch import Watch
+
+P = TypeVar("P", bound=AlphaVectorSolution)
 
 PIECE = 0.02
 """Seconds that a piece of work is meant to take."""
@@ -141,6 +143,8 @@ class PointSearch:
         The search.
     lower_bound, upper_bound : float
         Bounds on the value at the start belief, rounding included.
+    work : int
+        Operations done.
     """
 
     def __init__(self, pomdp: POMDP, watch: Watch, *, max_gb: float = 4.0) -> None:
@@ -171,6 +175,7 @@ class PointSearch:
             max_bytes=int(max_gb * 1e9),
         )
         self.search.trial(0, -1)  # loads the compiled search, so that the time for this does not count for its speed
+        self.work = self.search.work
         self._rate = FIRST_WORK / PIECE
         self._records: list[tuple[int, float, float, float]] = []
         self._before = (0.0, 0.0, 0, 0)
@@ -240,6 +245,7 @@ class PointSearch:
         """Estimate the time of an operation from the last piece of work."""
         seconds = self.watch.seconds - before
         work = self.search.work
+        self.work += work
         if work > FIRST_WORK // 10:
             self._rate = min(work / max(seconds, 1e-5), 4.0 * self._rate)
 
@@ -281,7 +287,7 @@ class PointSearch:
         )
 
 
-def warn_if_open(solution: PointBasedSolution, watch: Watch, effort: str) -> PointBasedSolution:
+def warn_if_open(solution: P, watch: Watch, effort: str) -> P:
     """Return a solution, and issue a `ConvergenceWarning` if its bounds are too far apart."""
     if not solution.converged:
         warn_not_converged(
