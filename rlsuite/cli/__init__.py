@@ -35,7 +35,7 @@ from rlsuite.cli import (
     toml_schema,
     training,
 )
-from rlsuite.cli.options import in_flags, two_agents, with_parameters_joined
+from rlsuite.cli.options import HelpFormatter, in_flags, two_agents, with_parameters_joined
 from rlsuite.cli.output import print_error, print_note, print_warning
 from rlsuite.synonyms import FORMER_NAMES, in_dashes, nearest
 
@@ -91,7 +91,10 @@ DEBUG = "--debug"
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that prints errors in one line."""
+    """A parser that prints errors in one line, and examples in lines of their own."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(formatter_class=HelpFormatter, **how)
 
     def error(self, message: str) -> NoReturn:
         print_error(f"{message}; see '{self.prog} --help'")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rlsuite.cli.options import Commands, add_json_flag, whole_number
+from rlsuite.cli.options import Commands, add_examples, add_json_flag, whole_number
 from rlsuite.cli.output import columns, number, print_json
 from rlsuite.errors import FileError, ParameterError
 
@@ -35,6 +35,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--steps-left", type=whole_number, metavar="N", help="steps to go, of a plan with a horizon")
     parser.add_argument("--model", metavar="FILE|ENV", help="the POMDP of a plan that is kept without it")
     add_json_flag(parser)
+    add_examples(parser, "rlsuite act lake.npz --state 14", "rlsuite act tiger.npz --belief 0.9,0.1")
     parser.set_defaults(run=run)
 
 

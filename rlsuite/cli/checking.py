@@ -9,6 +9,7 @@ from rlsuite.cli.options import (
     DEFAULT_GAMMA,
     Commands,
     add_env_flags,
+    add_examples,
     add_json_flag,
     command,
     import_packages,
@@ -59,6 +60,7 @@ def add(commands: Commands) -> None:
     )
     add_env_flags(parser)
     add_json_flag(parser)
+    add_examples(parser, "rlsuite check FrozenLake-v1", "rlsuite check maze.py:Maze")
     parser.set_defaults(run=run)
 
 

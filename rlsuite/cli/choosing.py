@@ -3,7 +3,15 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from rlsuite.cli.options import Commands, add_json_flag, add_workers_flag, import_packages, whole_number, workers_of
+from rlsuite.cli.options import (
+    Commands,
+    add_examples,
+    add_json_flag,
+    add_workers_flag,
+    import_packages,
+    whole_number,
+    workers_of,
+)
 from rlsuite.cli.output import print_json
 from rlsuite.errors import ParameterError
 
@@ -30,6 +38,7 @@ def add(commands: Commands) -> None:
     )
     add_workers_flag(parser, "processes")
     add_json_flag(parser)
+    add_examples(parser, "rlsuite choose batch.toml --folds 3")
     parser.set_defaults(run=run)
 
 

@@ -12,6 +12,7 @@ from rlsuite.cli.options import (
     Commands,
     Keywords,
     add_agent_flags,
+    add_examples,
     add_json_flag,
     add_time_limit_flag,
     add_workers_flag,
@@ -40,7 +41,7 @@ def add(commands: Commands) -> None:
         "compare",
         help="train several agents with the same seeds, and tell which is better",
         description="Train several agents with the same seeds and compare what they have learned, or compare the "
-        "results of an experiment: rlsuite compare q-learning sarsa --env CliffWalking-v1 --seeds 30",
+        "results of an experiment.",
         allow_abbrev=False,
     )
     parser.add_argument(
@@ -84,6 +85,11 @@ def add(commands: Commands) -> None:
     output.add_argument("--save", metavar="FILE", help="write the table as .csv, .md or .tex")
     output.add_argument("--plot", metavar="FILE.png", help="draw the last values of all agents (.png, .svg, .pdf)")
     add_json_flag(output)
+    add_examples(
+        parser,
+        "rlsuite compare q-learning sarsa --env CliffWalking-v1 --seeds 30",
+        "rlsuite compare sarsa q-learning:learning_rate=0.5 --env FrozenLake-v1 --plot lake.png",
+    )
     parser.set_defaults(run=run, parser=parser)
 
 

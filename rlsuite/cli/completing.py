@@ -10,7 +10,7 @@ import shlex
 import zlib
 from typing import TypeAlias
 
-from rlsuite.cli.options import Commands, import_packages
+from rlsuite.cli.options import Commands, add_examples, import_packages
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.synonyms import in_dashes
 
@@ -30,12 +30,17 @@ def add(commands: Commands) -> None:
         help="print the script that completes commands in bash, zsh or fish",
         description="Print a script. With it the tab key completes commands, flags, the names of agents, environments, "
         "methods and figures, and files. It holds the names that there are now: write it again after an update.",
-        epilog="bash: rlsuite completion bash > ~/.local/share/bash-completion/completions/rlsuite, or in ~/.bashrc "
-        'eval "$(rlsuite completion bash)"; zsh: rlsuite completion zsh > FOLDER/_rlsuite, a FOLDER of fpath; fish: '
-        "rlsuite completion fish > ~/.config/fish/completions/rlsuite.fish",
+        epilog='Without the package bash-completion, write eval "$(rlsuite completion bash)" into ~/.bashrc. The '
+        "folder of zsh has to be in fpath.",
         allow_abbrev=False,
     )
     parser.add_argument("shell", metavar="SHELL", help=f"one of {', '.join(SHELLS)}")
+    add_examples(
+        parser,
+        "rlsuite completion bash > ~/.local/share/bash-completion/completions/rlsuite",
+        "rlsuite completion zsh > ~/.zfunc/_rlsuite",
+        "rlsuite completion fish > ~/.config/fish/completions/rlsuite.fish",
+    )
     parser.set_defaults(run=run)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rlsuite.cli.experiments import check_figures, draw
-from rlsuite.cli.options import Commands, add_json_flag, add_workers_flag, import_packages, workers_of
+from rlsuite.cli.options import Commands, add_examples, add_json_flag, add_workers_flag, import_packages, workers_of
 from rlsuite.cli.output import print_json, print_note
 from rlsuite.errors import FileError
 
@@ -31,6 +31,7 @@ def add(commands: Commands) -> None:
     )
     add_workers_flag(parser, "threads that take turns")
     add_json_flag(parser)
+    add_examples(parser, "rlsuite demo", "rlsuite demo --output first-look")
     parser.set_defaults(run=run)
 
 

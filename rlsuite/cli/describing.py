@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rlsuite.cli.options import Commands, add_json_flag
+from rlsuite.cli.options import Commands, add_examples, add_json_flag
 from rlsuite.cli.output import columns, number, print_json
 from rlsuite.errors import FileError, ParameterError
 
@@ -18,13 +18,14 @@ def add(commands: Commands) -> None:
         "show",
         help="say what is in a file: an agent, a solution, a plan, a model",
         description="Say what is in a file that rlsuite has written, or in a model file: parameters, numbers, first "
-        "rows. For example: rlsuite show agent.npz",
+        "rows.",
         allow_abbrev=False,
     )
     parser.add_argument(
         "file", metavar="FILE", help="a .npz file that 'save' or 'write' wrote, or a .mdp, .pomdp or .tra file"
     )
     add_json_flag(parser)
+    add_examples(parser, "rlsuite show cliff.npz", "rlsuite show tiger.pomdp")
     parser.set_defaults(run=run)
 
 

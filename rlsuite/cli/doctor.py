@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from rlsuite import __version__
-from rlsuite.cli.options import Commands, add_json_flag
+from rlsuite.cli.options import Commands, add_examples, add_json_flag
 from rlsuite.cli.output import columns, print_json
 
 NEEDED: Final = ("numpy", "scipy", "numba", "gymnasium", "matplotlib", "scikit-learn")
@@ -26,6 +26,7 @@ def add(commands: Commands) -> None:
         allow_abbrev=False,
     )
     add_json_flag(parser)
+    add_examples(parser, "rlsuite doctor")
     parser.set_defaults(run=run)
 
 

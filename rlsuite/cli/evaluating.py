@@ -5,6 +5,7 @@ import argparse
 from rlsuite.cli.options import (
     Commands,
     add_env_flags,
+    add_examples,
     add_json_flag,
     add_time_limit_flag,
     env_keywords_of,
@@ -32,6 +33,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--gamma", type=float, metavar="NUMBER", help="discount per step (default: the agent's)")
     parser.add_argument("--tabulate", action="store_true", help="build a table by probing the environment")
     add_json_flag(parser)
+    add_examples(parser, "rlsuite evaluate cliff.npz CliffWalking-v1")
     parser.set_defaults(run=run)
 
 

@@ -13,6 +13,7 @@ from rlsuite.cli.figures import add_look_flags, look_of
 from rlsuite.cli.options import (
     Commands,
     Keywords,
+    add_examples,
     add_json_flag,
     add_workers_flag,
     command,
@@ -71,6 +72,7 @@ def add(commands: Commands) -> None:
     run.add_argument("--most-cells", type=whole_number, metavar="N", help="refuse more cells (default 1,000,000)")
     run.add_argument("--dry-run", action="store_true", help="print what would be done")
     add_json_flag(run)
+    add_examples(run, "rlsuite run study.toml", "rlsuite run study.toml --seeds 50 --workers 2")
     run.set_defaults(run=run_experiment)
     plot = commands.add_parser(
         "plot",
@@ -86,6 +88,7 @@ def add(commands: Commands) -> None:
     plot.add_argument("--format", default="png", metavar="SUFFIX", help="png, svg or pdf (default png)")
     add_look_flags(plot)
     add_json_flag(plot)
+    add_examples(plot, "rlsuite plot study", "rlsuite plot study --figures regret --format svg")
     plot.set_defaults(run=plot_results)
     runs = commands.add_parser(
         "runs",
@@ -103,6 +106,7 @@ def add(commands: Commands) -> None:
         "tensorboard:FOLDER, wandb:PROJECT, or MODULE:PROJECT of a tracker with wandb's three calls",
     )
     add_json_flag(runs)
+    add_examples(runs, "rlsuite runs study", "rlsuite runs study --export study.csv")
     runs.set_defaults(run=runs_status)
     report = commands.add_parser(
         "report",
@@ -113,6 +117,7 @@ def add(commands: Commands) -> None:
     )
     report.add_argument("folder", metavar="FOLDER", help="folder that 'rlsuite run' has written")
     report.add_argument("-o", "--output", metavar="FILE.html", help="the file (default: report.html in the folder)")
+    add_examples(report, "rlsuite report study -o study.html")
     report.set_defaults(run=report_results)
 
 

@@ -1,16 +1,23 @@
 """``rlsuite filter MODEL Z...``: inference of the hidden states of a hidden Markov model or a POMDP."""
 
 import argparse
-import sys
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from rlsuite.cli.figures import add_look_flags, look_of
-from rlsuite.cli.options import Commands, add_json_flag, keywords
-from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, columns, number, print_json, print_note, table
+from rlsuite.cli.options import Commands, add_examples, add_json_flag, keywords
+from rlsuite.cli.output import (
+    FIGURE_SUFFIXES,
+    check_writable,
+    columns,
+    compiling_message,
+    number,
+    print_json,
+    print_note,
+    table,
+)
 from rlsuite.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -21,23 +28,6 @@ if TYPE_CHECKING:
 
 PLANNING = 10
 """Seconds for the plan of ``--best-action``."""
-
-
-@contextmanager
-def compiling_message() -> Generator[None]:
-    """Print a message on stderr, if it is a terminal, when something is compiled in the body."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from tqdm import tqdm
-
-    from rlsuite.core.compiling_clock import Compiling
-
-    def say() -> None:
-        tqdm.write("compiling, once; later runs find it in numba's cache", file=sys.stderr)
-
-    with Compiling(say):
-        yield
 
 
 def add(commands: Commands) -> None:
@@ -86,6 +76,11 @@ def add(commands: Commands) -> None:
     )
     add_look_flags(parser)
     add_json_flag(parser)
+    add_examples(
+        parser,
+        "rlsuite filter rlsuite/Tiger-v0 listen hear-left listen hear-left",
+        "rlsuite filter tiger.pomdp listen hear-left --best-action",
+    )
     parser.set_defaults(run=run)
 
 

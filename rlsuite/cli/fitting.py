@@ -6,7 +6,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
-from rlsuite.cli.options import Commands, add_json_flag, whole_number
+from rlsuite.cli.options import Commands, add_examples, add_json_flag, whole_number
 from rlsuite.cli.output import check_writable, columns, number, print_json, print_note, table
 from rlsuite.errors import FileError, ParameterError
 
@@ -70,6 +70,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--seed", type=whole_number, default=0, metavar="N", help="of the random starts (default 0)")
     parser.add_argument("--save", metavar="FILE.npz", help="write the model; 'rlsuite filter FILE.npz' uses it")
     add_json_flag(parser)
+    add_examples(parser, "rlsuite fit rolls.csv --states 2 --restarts 5 --save casino.npz")
     parser.set_defaults(run=run)
 
 

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rlsuite.cli.options import Commands, add_json_flag, command, import_packages, setting_flags
+from rlsuite.cli.options import Commands, add_examples, add_json_flag, command, import_packages, setting_flags
 from rlsuite.cli.output import Facts, columns, print_json
 from rlsuite.errors import ParameterError
 from rlsuite.synonyms import in_dashes
@@ -37,6 +37,7 @@ def add(commands: Commands) -> None:
     envs.add_argument("environment", nargs="?", metavar="ENV", help="show this one: keywords, sizes, time limit")
     _add_search_flag(envs)
     add_json_flag(envs)
+    add_examples(envs, "rlsuite envs --search maze", "rlsuite envs rlsuite/Tiger-v0")
     envs.set_defaults(run=run_envs)
     agents = commands.add_parser(
         "agents",
@@ -53,6 +54,7 @@ def add(commands: Commands) -> None:
     )
     _add_search_flag(agents)
     add_json_flag(agents)
+    add_examples(agents, "rlsuite agents q-learning", "rlsuite agents --for CliffWalking-v1")
     agents.set_defaults(run=run_agents)
 
 

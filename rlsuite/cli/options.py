@@ -176,6 +176,28 @@ def setting_flags(setting: Mapping[str, object]) -> list[str]:
     return found
 
 
+EXAMPLES = "examples:"
+"""The heading of the last part of a command's help."""
+
+
+def add_examples(parser: argparse.ArgumentParser, *commands: str) -> None:
+    """Commands to copy, at the end of the help; tests run them in the order of all helps, in one folder."""
+    listed = "\n".join([EXAMPLES, *(f"  {command}" for command in commands)])
+    parser.epilog = listed if parser.epilog is None else f"{parser.epilog}\n\n{listed}"
+
+
+class HelpFormatter(argparse.HelpFormatter):
+    """The help of argparse, in which each example has a line of its own."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        parts = text.split("\n\n")
+        filled = (
+            one if one.startswith(EXAMPLES) else super(HelpFormatter, self)._fill_text(one, width, indent)
+            for one in parts
+        )
+        return "\n\n".join(filled)
+
+
 def add_json_flag(parser: TakesFlags) -> None:
     """The flag for output as JSON."""
     parser.add_argument("--json", action="store_true", help="print the result as JSON")

@@ -8,7 +8,7 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from rlsuite.cli.options import Keywords, command, env_keywords_of, in_flags
-from rlsuite.cli.output import number, print_json, print_note
+from rlsuite.cli.output import number, print_json, print_note, print_progress
 from rlsuite.errors import RlsuiteError, RlsuiteWarning
 
 if TYPE_CHECKING:
@@ -204,6 +204,7 @@ def _longer(chosen: argparse.Namespace, agent: "Agent", records: "Sequence[Recor
 
     if chosen.agent_name.endswith(".npz") or records[0].loop != "compiled":
         return None
+    print_progress("trying how long runs have to be ...")
     amount: int = chosen.steps or chosen.episodes
     steps: int = chosen.steps or int(records[0].episode_length.sum())
     for factor in LONGER:
@@ -238,12 +239,14 @@ def _next(
         return command(*typed, flags=[flag, str(longer), "--seeds", "30", *plot])
     if chosen.agent_name.endswith(".npz"):
         file = written.get("save", chosen.save_to)
-        return command("train", file, chosen.environment, env=chosen.env) if file else "the same with --save agent.npz"
+        if not file:
+            return command(*chosen.typed, flags=["--save", "agent.npz"])
+        return command("train", file, chosen.environment, env=chosen.env)
     if chosen.seeds is None:
         picture = [] if chosen.plot else ["--plot", "curve.png", *figure]
         return command(*_without(chosen.typed, SINGLE_AGENT_FLAGS), flags=["--seeds", "30", *picture])
     if "plot" not in written:
-        return " ".join(["the same command with --plot curve.png", *figure])
+        return command(*chosen.typed, flags=["--plot", "curve.png", *figure])
     if not solvable:
         return command("check", chosen.environment, env=chosen.env)
     gamma = [] if chosen.gamma is None else ["--gamma", chosen.gamma]

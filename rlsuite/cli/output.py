@@ -4,7 +4,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -35,6 +36,34 @@ def print_warning(message: str) -> None:
 def print_note(message: str) -> None:
     """Print what is neither result nor error."""
     print(message, file=sys.stderr)
+
+
+def is_watched() -> bool:
+    """Whether somebody watches what a command does: stderr is a terminal."""
+    return sys.stderr.isatty()
+
+
+def print_progress(message: str) -> None:
+    """Print what a command is going to do, if somebody watches."""
+    if is_watched():
+        print(message, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def compiling_message() -> Generator[None]:
+    """Print a message when something is compiled in the body, if somebody watches."""
+    if not is_watched():
+        yield
+        return
+    from tqdm import tqdm
+
+    from rlsuite.core.compiling_clock import Compiling
+
+    def say() -> None:
+        tqdm.write("compiling, once; later runs find it in numba's cache", file=sys.stderr)
+
+    with Compiling(say):
+        yield
 
 
 def one_line(message: str) -> str:

@@ -10,6 +10,7 @@ from rlsuite.cli.options import (
     Commands,
     add_agent_flags,
     add_env_flags,
+    add_examples,
     add_json_flag,
     add_time_limit_flag,
     agent_of,
@@ -36,8 +37,8 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "search",
         help="search for the best parameters of an agent",
-        description="Search for the best parameters of an agent with Optuna, and measure the winner with other seeds: "
-        "rlsuite search q-learning FrozenLake-v1 --learning-rate 0.01:1 --epsilon 0.01:0.5. LOW:HIGH, or a list, at "
+        description="Search for the best parameters of an agent with Optuna, and measure the winner with other seeds. "
+        "LOW:HIGH, or a list, at "
         "any flag of the agent is searched, on a logarithmic scale if HIGH is at least ten times LOW. An experiment "
         "does the same: rlsuite search FILE.toml, with search = { trials = 100 } in it, and a search of each agent.",
         allow_abbrev=False,
@@ -66,6 +67,9 @@ def add(commands: Commands) -> None:
     add_time_limit_flag(parser)
     add_agent_flags(parser)
     add_json_flag(parser.add_argument_group("output"))
+    add_examples(
+        parser, "rlsuite search q-learning FrozenLake-v1 --learning-rate 0.01:1 --epsilon 0.01:0.5 --trials 10"
+    )
     parser.set_defaults(run=run)
 
 

@@ -12,6 +12,7 @@ from rlsuite.cli.options import (
     Commands,
     Keywords,
     add_env_flags,
+    add_examples,
     add_json_flag,
     add_time_limit_flag,
     env_keywords_of,
@@ -35,7 +36,6 @@ def add(commands: Commands) -> None:
         help="see a saved agent act",
         description="Play episodes with the greedy policy of an agent that 'rlsuite train ... --save' has written, or "
         'that an experiment with keep = "agents" has kept, print or draw them, and say what they are worth.',
-        epilog="rlsuite enjoy agent.npz FrozenLake-v1; rlsuite enjoy runs/lake --agent Sarsa --gif lake.gif",
         allow_abbrev=False,
     )
     parser.add_argument("source", metavar="FILE.npz|FOLDER", help="a saved agent, or a folder of 'rlsuite run'")
@@ -48,6 +48,9 @@ def add(commands: Commands) -> None:
     add_time_limit_flag(parser)
     parser.add_argument("--gif", metavar="FILE.gif", help="draw them in a file, instead of printing them")
     add_json_flag(parser)
+    add_examples(
+        parser, "rlsuite enjoy cliff.npz CliffWalking-v1", "rlsuite enjoy cliff.npz CliffWalking-v1 --gif walk.gif"
+    )
     parser.set_defaults(run=run)
 
 

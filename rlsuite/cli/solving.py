@@ -11,6 +11,7 @@ from rlsuite.cli.options import (
     DEFAULT_GAMMA,
     Commands,
     add_env_flags,
+    add_examples,
     add_json_flag,
     keywords,
     parameters,
@@ -118,6 +119,12 @@ def add(commands: Commands) -> None:
     add_look_flags(parser, colours=True)
     parser.add_argument("--against", metavar="NAME", help="iterations or seconds, the x axis of convergence and gap")
     add_json_flag(parser)
+    add_examples(
+        parser,
+        "rlsuite solve FrozenLake-v1 --gamma 0.95 --show --save lake.npz",
+        "rlsuite solve rlsuite/Tiger-v0 --method sarsop --gap 0.01 --save tiger.npz",
+        "rlsuite solve tiger.pomdp --horizon 3 --plot tiger.png",
+    )
     parser.set_defaults(run=run)
 
 

@@ -15,6 +15,7 @@ from rlsuite.cli.options import (
     Commands,
     add_agent_flags,
     add_env_flags,
+    add_examples,
     add_json_flag,
     add_time_limit_flag,
     add_workers_flag,
@@ -42,9 +43,8 @@ def add(commands: Commands) -> None:
         "sweep",
         help="train an agent with many values of its parameters",
         description="Train an agent with many values of its parameters, all with the same seeds, and tell which are "
-        "best: rlsuite sweep q-learning CliffWalking-v1 --learning-rate 0.05,0.1,0.5 --epsilon 0.1:0.5:0.1. A list, or "
-        "FIRST:LAST:STEP, at any flag of the agent is swept; one value is that of all. sweep = { ... } in a TOML file "
-        "does the same on disk.",
+        "best. A list, or FIRST:LAST:STEP, at any flag of the agent is swept; one value is that of all. "
+        "sweep = { ... } in a TOML file does the same on disk.",
         allow_abbrev=False,
     )
     parser.add_argument("agent_name", metavar="AGENT", help="q-learning, sarsa, ..., file.py:Class, or module:Class")
@@ -73,6 +73,10 @@ def add(commands: Commands) -> None:
         "--plot", metavar="FILE.png", help="draw the means against a parameter, or as a map of two (.png, .svg)"
     )
     add_json_flag(output)
+    add_examples(
+        parser,
+        "rlsuite sweep q-learning CliffWalking-v1 --learning-rate 0.05,0.1,0.5 --epsilon 0.1:0.5:0.1 --plot study.png",
+    )
     parser.set_defaults(run=run)
 
 

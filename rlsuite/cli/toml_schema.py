@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from typing import Annotated, Any, Final, Literal, TypeAlias, Union, get_args, get_origin
 
-from rlsuite.cli.options import Commands, parameters
+from rlsuite.cli.options import Commands, add_examples, parameters
 from rlsuite.synonyms import FORMER_NAMES, in_dashes
 
 Schema: TypeAlias = dict[str, Any]
@@ -37,9 +37,9 @@ def add(commands: Commands) -> None:
         description="Print the JSON Schema of the TOML files of 'rlsuite run'. An editor that knows it completes keys "
         "and names, and marks mistakes: Even Better TOML and taplo look for it in the first line of the file, "
         "#:schema experiment.schema.json.",
-        epilog="For example: rlsuite schema > experiment.schema.json",
         allow_abbrev=False,
     )
+    add_examples(parser, "rlsuite schema > experiment.schema.json")
     parser.set_defaults(run=run)
 
 

@@ -1,7 +1,6 @@
 """``rlsuite train AGENT ENV``: learn, print the result, and save it."""
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from rlsuite.cli.options import (
     Keywords,
     add_agent_flags,
     add_env_flags,
+    add_examples,
     add_json_flag,
     add_time_limit_flag,
     add_workers_flag,
@@ -25,7 +25,15 @@ from rlsuite.cli.options import (
     workers_of,
 )
 from rlsuite.cli.outcome import report
-from rlsuite.cli.output import FIGURE_SUFFIXES, MOVIE_SUFFIXES, check_writable, print_note
+from rlsuite.cli.output import (
+    FIGURE_SUFFIXES,
+    MOVIE_SUFFIXES,
+    check_writable,
+    compiling_message,
+    is_watched,
+    print_note,
+    print_progress,
+)
 from rlsuite.cli.showing import drawing, drawn_env, picture_of
 from rlsuite.errors import LearningError, ParameterError, RlsuiteError
 
@@ -97,6 +105,12 @@ def add(commands: Commands) -> None:
         "--movie", metavar="FILE.html", help="learn once more, and show values and errors as they change (.html, .gif)"
     )
     add_json_flag(output)
+    add_examples(
+        parser,
+        "rlsuite train q-learning CliffWalking-v1 --steps 100000 --seed 7 --save cliff.npz --gif cliff.gif",
+        "rlsuite train sarsa rlsuite/GridWorld-v0 --env map=FourRooms --seeds 10 --plot rooms.png",
+        "rlsuite train cliff.npz CliffWalking-v1 --steps 10000 --save cliff.npz",
+    )
     parser.set_defaults(run=run)
 
 
@@ -113,7 +127,8 @@ def run(chosen: argparse.Namespace) -> int:
     if chosen.movie:
         _check_movie(chosen, env_keywords)
     try:
-        results = (_one_seed if chosen.seeds is None else _many_seeds)(chosen, agent, env_keywords)
+        with compiling_message():
+            results = (_one_seed if chosen.seeds is None else _many_seeds)(chosen, agent, env_keywords)
     except RlsuiteError:
         raise
     except Exception as error:  # whatever the user's environment or agent raises
@@ -199,11 +214,13 @@ def _one_seed(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywords
             raise ParameterError(f"--{flag}: {type(agent).__name__} saves what it has learned at the end alone: --save")
     options = {"regret": chosen.regret, **kept, **own_options(agent, chosen.loop, chosen.tabulate, None)}
     _say_if_endless(chosen, agent, env)
+    seed = secrets.randbelow(2**31) if chosen.seed is None and not goes_on else chosen.seed
+    _say_what_begins(chosen, agent, "" if seed is None else f", seed {seed}")
     agent.learn(
         env,
         **_length(chosen, agent, env),
-        seed=secrets.randbelow(2**31) if chosen.seed is None and not goes_on else chosen.seed,
-        progress=_watched(),
+        seed=seed,
+        progress=is_watched(),
         **{name: value for name, value in options.items() if name in taken},
     )
     return Results(type(agent).__name__, chosen.environment, [agent.record_], gamma=agent.gamma)
@@ -215,6 +232,7 @@ def _many_seeds(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywor
 
     env = find_env(chosen.environment, **env_keywords)
     _say_if_endless(chosen, agent, env)
+    _say_what_begins(chosen, agent, f", {chosen.seeds} seeds")
     results = train(
         agent,
         env,
@@ -225,9 +243,14 @@ def _many_seeds(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywor
         tabulate=chosen.tabulate,
         regret=chosen.regret,
         fail_fast=chosen.fail_fast,
-        progress=_watched(),
+        progress=is_watched(),
     )
     return replace(results, environment=chosen.environment)
+
+
+def _say_what_begins(chosen: argparse.Namespace, agent: "Agent", seeds: str) -> None:
+    amount = f"{chosen.episodes:,} episodes" if chosen.steps is None else f"{chosen.steps:,} {agent.counts}"
+    print_progress(f"{type(agent).__name__} learns in {chosen.environment}: {amount}{seeds}")
 
 
 def _say_if_endless(chosen: argparse.Namespace, agent: "Agent", env: "Env") -> None:
@@ -270,10 +293,6 @@ def _length(chosen: argparse.Namespace, agent: "Agent", env: "Env") -> Keywords:
         "evaluate_every": every,
         "record_every": chosen.record_every,
     }
-
-
-def _watched() -> bool:
-    return sys.stderr.isatty()
 
 
 def _write(chosen: argparse.Namespace, agent: "Agent", results: "Results", shown: "Env | None") -> dict[str, str]:

@@ -240,7 +240,9 @@ class Run:
             evaluate = evaluator(self.facts, self.model_to_evaluate_on(), self.gamma, self.seed, self.encode)
         bar: Any = nullcontext()  # tqdm's types are incomplete; and even a disabled bar starts a thread
         if progress:
-            bar = tqdm(total=budget.amount, unit=budget.unit[:-1], desc="compiling")
+            bar = tqdm(
+                total=budget.amount, unit=budget.unit[:-1], desc="compiling" if self.loop == "compiled" else self.name
+            )
         with bar:
             if self.loop == "compiled":
                 self.engine.prepare()

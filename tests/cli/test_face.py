@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 import re
+import shlex
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import pytest
 import rlsuite as rl
 from rlsuite import cli
 from rlsuite.cli import COMMANDS
+from rlsuite.cli.options import EXAMPLES
 
 ENDLESS = """
 import gymnasium as gym
@@ -77,6 +79,78 @@ def test_help_lists_every_command(rlsuite):
     assert " ".join(listed) == f"{learning} {others}"
     found = (importlib.import_module(f"rlsuite.cli.{one.name}") for one in pkgutil.iter_modules(cli.__path__))
     assert set(COMMANDS) == {module for module in found if hasattr(module, "add")}
+
+
+MAZE = """
+import gymnasium as gym
+
+class Maze(gym.Env):
+    observation_space = gym.spaces.Discrete(3)
+    action_space = gym.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.s = 0
+        return 0, {}
+
+    def step(self, action):
+        self.s += 1
+        return self.s, 1.0, self.s == 2, False, {}
+"""
+
+STUDY = """
+steps = 500
+seeds = 3
+evaluate_every = 100
+environments = [{ id = "FrozenLake-v1" }]
+agents = [{ name = "q-learning" }, { name = "sarsa" }]
+"""
+
+BATCH = """
+steps = 2000
+seeds = 3
+environments = [{ id = "rlsuite/ObstacleGrid-v0", observe = "cell" }]
+agents = [
+  { name = "FittedQ", iterations = 3, regressor = "sklearn.linear_model:LinearRegression" },
+  { name = "FittedQ", iterations = 3, label = "tree", regressor = "sklearn.tree:DecisionTreeRegressor" },
+]
+"""
+
+RUN_ELSEWHERE = {"demo"}
+"""Commands whose examples .ci/run runs, because they are too long for a test."""
+
+
+def test_every_help_ends_with_examples(rlsuite):
+    for name, parser in cli._parser()[1].items():
+        found = examples_of(parser)
+        assert found, name
+        assert all(example.split()[:2] == ["rlsuite", name] for example in found)
+        assert rlsuite(name, "--help").out.endswith("\n".join(["", "examples:", *(f"  {one}" for one in found), ""]))
+
+
+@pytest.mark.slow
+def test_the_examples_of_every_help_run_one_after_the_other(rlsuite, tmp_path, tiger_file):
+    pytest.importorskip("optuna")
+    pytest.importorskip("jinja2")
+    for name, text in {"maze.py": MAZE, "study.toml": STUDY, "batch.toml": BATCH}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "rolls.csv").write_text("\n".join(["observation", *"1626641666263234512345"]), encoding="utf-8")
+    for name, parser in cli._parser()[1].items():
+        for example in () if name in RUN_ELSEWHERE else examples_of(parser):
+            words, _, _ = example.partition(" > ")  # a shell's part
+            done = rlsuite(*shlex.split(words)[1:])
+            assert done.code == 0, (example, done.err)
+            for file in re.findall(r"--(?:save|plot|gif|output|export) (\S+)|-o (\S+)", words):
+                assert (tmp_path / "".join(file)).exists(), (example, file)
+            if "next: rlsuite " in done.err:
+                following = done.err.partition("next: ")[2].splitlines()[0]
+                assert shlex.split(following)[1] in cli._parser()[1], following
+
+
+def examples_of(parser):
+    """The commands at the end of a help."""
+    _, _, listed = (parser.epilog or "").partition(f"{EXAMPLES}\n")
+    return [line.strip() for line in listed.splitlines()]
 
 
 def test_version(rlsuite):

@@ -11,7 +11,7 @@ import pytest
 
 import rlsuite as rl
 from rlsuite.cli import beliefs
-from rlsuite.cli.filtering import compiling_message
+from rlsuite.cli.output import compiling_message
 from rlsuite.inference import Gaussian, score_episodes
 
 

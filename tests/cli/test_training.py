@@ -206,7 +206,7 @@ def test_no_numbers_are_proposed_where_none_of_those_tried_works(rlsuite, monkey
     monkeypatch.setattr("rlsuite.cli.outcome.LONGER", (2,))
     done = rlsuite("train", "q-learning", "CliffWalking-v1", "--episodes", "2", "--seeds", "2")
     assert "the greedy policy of 2 of 2 seeds, 100 % [34, 100], does not reach an end" in done.out
-    assert done.err == "next: the same command with --plot curve.png\n"
+    assert done.err == "next: rlsuite train q-learning CliffWalking-v1 --episodes 2 --seeds 2 --plot curve.png\n"
 
 
 def test_an_optimal_policy_need_not_end(rlsuite):
