@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rlsuite.cli.options import Commands, add_examples, add_json_flag, whole_number
 from rlsuite.cli.output import check_writable, columns, number, print_json, print_note, table
@@ -292,8 +292,16 @@ def _report(chosen: argparse.Namespace, data: Data, model: "HMM", how: str, choi
     elif isinstance(emission, Product):
         print_note(f"next: rlsuite filter {chosen.save} --file {chosen.data}")
     else:
-        first = quote((data.symbols[0] or ["0"])[0])
-        print_note(f"next: rlsuite filter {chosen.save} {first} {first} --smooth")
+        print_note(f"next: rlsuite filter {chosen.save} {_first_words(data)} --smooth")
+
+
+def _first_words(data: Data) -> str:
+    """The first two observations of the data, as a shell takes them; others might be impossible in the model."""
+    first: list[Any] = data.z[: min(2, data.lengths[0])].tolist()
+    words = data.symbols[0]
+    missing = [one < 0 if data.z.dtype.kind == "i" else one != one for one in first]
+    texts = [f"{one:g}" if words is None else words[int(one)] for one in first]
+    return " ".join(quote("?" if gone else text) for gone, text in zip(missing, texts, strict=True))
 
 
 def _tried(choice: "Selection") -> list[dict[str, float]]:

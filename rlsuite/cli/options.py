@@ -216,6 +216,8 @@ def in_flags(message: str, parser: argparse.ArgumentParser) -> str:
     ...     _ = parser.add_argument(flag, action="store_true" if flag == "--tabulate" else "store")
     >>> in_flags("use loop='stepwise', or tabulate=True; evaluate_every=0 is less than 1, slip=2 is not", parser)
     'use --loop stepwise, or --tabulate; --evaluate-every 0 is less than 1, slip=2 is not'
+    >>> in_flags("sarsa:loop=3 is a label", parser)
+    'sarsa:loop=3 is a label'
     """
     flags: dict[str, argparse.Action] = {}
     for action in parser._actions:
@@ -223,7 +225,7 @@ def in_flags(message: str, parser: argparse.ArgumentParser) -> str:
             if option.startswith("--"):
                 flags[option.removeprefix("--").replace("-", "_")] = action
     names = "|".join(sorted(flags, key=len, reverse=True))
-    keyword = rf"(?<![\w.'\"/-])(?P<name>{names})(?:(?P<equals>=)(?P<value>{_VALUE})?|(?![\w'\"=(/-]|\.\w))"
+    keyword = rf"(?<![\w.'\"/:-])(?P<name>{names})(?:(?P<equals>=)(?P<value>{_VALUE})?|(?![\w'\"=(/-]|\.\w))"
 
     def written(found: re.Match[str]) -> str:
         name = found["name"]
