@@ -1,4 +1,4 @@
-"""``rlsuite enjoy``: see a saved agent act, in the terminal or as a gif."""
+"""``rlsuite enjoy``: see a saved agent act, in the terminal, as a gif or with a slider."""
 
 import argparse
 import contextlib
@@ -19,7 +19,7 @@ from rlsuite.cli.options import (
     import_packages,
     whole_number,
 )
-from rlsuite.cli.output import check_writable, print_json, print_note
+from rlsuite.cli.output import MOVIE_SUFFIXES, check_writable, print_json, print_note
 from rlsuite.errors import FileError, ParameterError, RlsuiteError, UnsuitableEnvironment, unknown
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--episodes", type=whole_number, default=1, metavar="N", help="how many (default 1)")
     add_time_limit_flag(parser)
     parser.add_argument("--gif", metavar="FILE.gif", help="draw them in a file, instead of printing them")
+    parser.add_argument("--movie", metavar="FILE.html", help="draw the first one, with a slider (.html, .gif)")
     add_json_flag(parser)
     add_examples(
         parser, "rlsuite enjoy cliff.npz CliffWalking-v1", "rlsuite enjoy cliff.npz CliffWalking-v1 --gif walk.gif"
@@ -68,6 +69,8 @@ def run(chosen: argparse.Namespace) -> int:
     import_packages()
     if chosen.gif:
         check_writable(Path(chosen.gif), "--gif", (".gif",))
+    if chosen.movie:
+        check_writable(Path(chosen.movie), "--movie", MOVIE_SUFFIXES)
     shown = _in_folder(chosen) if Path(chosen.source).is_dir() else _in_file(chosen)
     import numpy as np
 
@@ -80,7 +83,8 @@ def run(chosen: argparse.Namespace) -> int:
     agent = load(shown.file)
     env = drawn_env(shown.environment, shown.keywords, "rgb_array" if chosen.gif else "ansi")
     frames: list[Any] = []
-    tell = frames.append if chosen.gif or chosen.json else print
+    quiet = chosen.gif or chosen.movie or chosen.json
+    tell = frames.append if quiet else print
     with drawing(shown.environment):
         report = evaluate(agent, env, episodes=chosen.episodes, seed=shown.seed, max_steps=LONGEST)
         # The same episodes again, to be seen: through a wrapper that shows each step no exact value would be known.
@@ -92,13 +96,18 @@ def run(chosen: argparse.Namespace) -> int:
             episode_of(watched, act, seed, max_steps=LONGEST)
         if chosen.gif:
             write_gif(chosen.gif, frames)
+        if chosen.movie:
+            from rlsuite.plotting import walk_movie
+
+            (first,) = episode_seeds(1, report.seed)
+            walk_movie(chosen.movie, agent, shown.environment, steps=LONGEST, seed=first, **shown.keywords)
     env.close()
     if chosen.json:
-        print_json({"file": str(shown.file), "gif": chosen.gif, **report.facts()})
+        print_json({"file": str(shown.file), "gif": chosen.gif, "movie": chosen.movie, **report.facts()})
     else:
         print(report)
-        if chosen.gif:
-            print_note(f"written: {chosen.gif}")
+        for path in filter(None, (chosen.gif, chosen.movie)):
+            print_note(f"written: {path}")
     return 0
 
 

@@ -108,7 +108,9 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--plot", metavar="FILE.png", help="draw a figure (.png, .svg, .pdf)")
     parser.add_argument(
-        "--movie", metavar="FILE.html", help="show value iteration on a grid, sweep by sweep (.html, .gif)"
+        "--movie",
+        metavar="FILE.html",
+        help="show value iteration on a grid, or, where states are hidden, a belief over time (.html, .gif)",
     )
     parser.add_argument(
         "--figure",
@@ -131,6 +133,7 @@ def add(commands: Commands) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """Solve."""
     from rlsuite import planning
+    from rlsuite.models import POMDP
 
     if chosen.save:
         check_writable(Path(chosen.save), "--save", SAVED)
@@ -138,7 +141,7 @@ def run(chosen: argparse.Namespace) -> int:
     layout = _layout(env, model)
     if chosen.movie:
         check_writable(Path(chosen.movie), "--movie", MOVIE_SUFFIXES)
-        if layout is None:
+        if layout is None and not isinstance(model, POMDP):
             raise ParameterError(f"--movie: {chosen.environment} has no grid to draw; --plot draws its values")
     default: str = inspect.signature(planning.solve).parameters["method"].default
     method = _method(model, chosen.method) if chosen.method else default
@@ -154,10 +157,13 @@ def run(chosen: argparse.Namespace) -> int:
         from rlsuite.plotting.figure import write
 
         write(chosen.plot, draw, solution)
-    if chosen.movie and env is not None:
-        from rlsuite.plotting import planning_movie
+    if chosen.movie:
+        from rlsuite import plotting
 
-        planning_movie(chosen.movie, env, gamma=model.gamma)
+        if isinstance(model, POMDP):
+            plotting.belief_movie(chosen.movie, solution, model, seed=0)
+        elif env is not None:
+            plotting.planning_movie(chosen.movie, env, gamma=model.gamma)
     if chosen.save:
         _save(solution, Path(chosen.save))
     _report(chosen, found, method)

@@ -443,10 +443,10 @@ def belief_simplex(
             f"White lines: between the {len(parts):,} vectors that are best somewhere.",
         ]
     _draw_triangle(axes, names(model.state_labels, 3, "state"))
-    x, y = _in_triangle(np.asarray(model.start)[np.newaxis])
+    x, y = in_triangle(np.asarray(model.start)[np.newaxis])
     axes.plot(x, y, "*", color=INK, markersize=11, markeredgecolor="white", label="start belief", zorder=4)
     if marked is not None:
-        axes.plot(*_in_triangle(marked), "o", color=INK, markersize=3.5, linestyle="none", label="beliefs", zorder=3)
+        axes.plot(*in_triangle(marked), "o", color=INK, markersize=3.5, linestyle="none", label="beliefs", zorder=3)
     if followed is not None:
         _draw_trace(axes, followed)
         said.append(f"Arrows: {len(followed):,} beliefs, one after the other; the first has a ring.")
@@ -474,7 +474,7 @@ def _points(name: str, values: ArrayLike | None) -> NDArray[np.float64] | None:
     return table
 
 
-def _in_triangle(beliefs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def in_triangle(beliefs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The positions of beliefs (n, 3): x and y, each (n,)."""
     x, y = (beliefs @ CORNERS).T
     return x, y
@@ -491,7 +491,7 @@ def _draw_parts(
         label = "_part" if action in named else labels[action]
         named.add(action)
         colour = looks[labels[action]].colour
-        axes.fill(*_in_triangle(parts[number]), facecolor=(colour, 0.65), edgecolor="white", linewidth=0.6, label=label)
+        axes.fill(*in_triangle(parts[number]), facecolor=(colour, 0.65), edgecolor="white", linewidth=0.6, label=label)
 
 
 def _draw_triangle(axes: "Axes", states: list[str]) -> None:
@@ -502,7 +502,7 @@ def _draw_triangle(axes: "Axes", states: list[str]) -> None:
             ends[:, state] = share
             ends[0, one] = ends[1, other] = 1.0 - share
             axes.plot(
-                *_in_triangle(ends),
+                *in_triangle(ends),
                 color=INK,
                 alpha=0.5,
                 linewidth=0.7,
@@ -525,7 +525,7 @@ def _draw_triangle(axes: "Axes", states: list[str]) -> None:
 
 
 def _draw_trace(axes: "Axes", trace: NDArray[np.float64]) -> None:
-    x, y = _in_triangle(trace)
+    x, y = in_triangle(trace)
     axes.plot(x, y, "-o", color=INK, linewidth=0.8, markersize=3.0, label="trace", zorder=3)
     axes.plot(x[:1], y[:1], "o", color=INK, markersize=14.0, fillstyle="none", label="_first", zorder=3)
     if len(trace) > FEW_BELIEFS:

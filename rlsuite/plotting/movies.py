@@ -1,12 +1,9 @@
 """Movies of what an agent learns and of value iteration: one HTML file with a slider, or a gif."""
 
 import io
-import json
 import os
 import warnings
-from base64 import b64encode
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from html import escape
+from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -14,7 +11,6 @@ import numpy as np
 from PIL import Image
 
 from rlsuite.core.checks import is_array, whole_number
-from rlsuite.core.files import replacing
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.finding import find_env
@@ -23,11 +19,12 @@ from rlsuite.models import MDP
 from rlsuite.planning import solve
 from rlsuite.planning.mdp.value_iteration import value_iteration
 from rlsuite.plotting.figure import for_a_file
+from rlsuite.plotting.movie_files import Frame, suffix_of, write_movie
 from rlsuite.plotting.values import value_maps
-from rlsuite.rendering.gif import write_gif
 from rlsuite.rendering.layout import GridLayout
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from rlsuite.agents import Agent
@@ -35,55 +32,11 @@ if TYPE_CHECKING:
     from rlsuite.core.array_like import ArrayLike
     from rlsuite.planning import Solution
 
-SUFFIXES: Final = (".html", ".gif")
-"""Formats of movies."""
-
 DOTS: Final = 100
 """Dots per inch."""
 
-PAGE: Final = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>{title}</title>
-<style>
-  :root {{ color-scheme: light dark; font-family: system-ui, sans-serif }}
-  body {{ max-width: 60em; margin: 1em auto; padding: 0 1em }}
-  img {{ max-width: 100%; background: white; border-radius: 4px }}
-  div {{ display: flex; gap: 1em }}
-  input {{ flex: 1; accent-color: #0072b2 }}
-  output {{ display: block; margin: 0.5em 0 }}
-</style>
-<h1>{title}</h1>
-<div><button id="play">Play</button>
-<input id="time" type="range" min="0" max="{last}" value="{last}" aria-label="frame" autofocus></div>
-<output id="text" for="time"></output>
-<img id="frame" alt="">
-<script>
-  const frames = [{frames}];
-  const texts = [{texts}];
-  const [image, time, text, play] = ["frame", "time", "text", "play"].map(id => document.getElementById(id));
-  const show = () => {{
-    image.src = "data:image/png;base64," + frames[time.value];
-    image.alt = text.value = texts[time.value];
-  }};
-  let timer = null;
-  const stop = () => {{ clearInterval(timer); timer = null; play.textContent = "Play"; }};
-  play.onclick = () => {{
-    if (timer) return stop();
-    if (time.value == time.max) time.value = 0;
-    play.textContent = "Stop";
-    show();
-    timer = setInterval(() => {{ time.value++; show(); if (time.value == time.max) stop(); }}, 400);
-  }};
-  time.oninput = () => {{ stop(); show(); }};
-  show();
-</script>
-</html>
-"""
 
-
-class Frame(NamedTuple):
+class Maps(NamedTuple):
     """What a picture shows in words, and its maps, with the values of the first and the last colour."""
 
     text: str
@@ -152,9 +105,9 @@ def learning_movie(
         raise ParameterError(f"frames={n} is more than steps={total}; give at most one frame a step")
     found = find_env(env, **kwargs)
     GridLayout.from_env(found)  # raises before anything is learned
-    return _write(
-        path, f"{type(agent).__name__} in {facts_of(found).name}", found, _learned(agent, found, total, n, seed)
-    )
+    suffix_of(path)
+    title = f"{type(agent).__name__} in {facts_of(found).name}"
+    return write_movie(path, title, _drawn(path, found, _learned(agent, found, total, n, seed)), begin=-1)
 
 
 @says_what_to_write
@@ -200,10 +153,12 @@ def planning_movie(
     n, found = whole_number("frames", frames), find_env(env, **kwargs)
     GridLayout.from_env(found)
     mdp = MDP.from_env(found, gamma=gamma)
-    return _write(path, f"Value iteration in {facts_of(found).name}", found, _planned(mdp, n))
+    suffix_of(path)
+    title = f"Value iteration in {facts_of(found).name}"
+    return write_movie(path, title, _drawn(path, found, _planned(mdp, n)), begin=-1)
 
 
-def _learned(agent: "Agent", env: "Env", steps: int, n: int, seed: int | None) -> Generator[Frame]:
+def _learned(agent: "Agent", env: "Env", steps: int, n: int, seed: int | None) -> Generator[Maps]:
     ends = np.linspace(0, steps, n + 1).astype(int)
     best: NDArray[np.float64] | None = None
     for part, length in enumerate(np.diff(ends).tolist()):
@@ -215,56 +170,36 @@ def _learned(agent: "Agent", env: "Env", steps: int, n: int, seed: int | None) -
             best = solve(MDP.from_env(env, gamma=agent.gamma)).value
         text = f"after {agent.steps_:,} steps"
         if best is None:
-            yield Frame(text, {"learned": q})
+            yield Maps(text, {"learned": q})
         else:
             error = best - np.max(q, axis=1)
             text += f"; the largest error is {np.abs(error).max():.3g}"
             low, high = min(0.0, float(best.min())), max(0.0, float(best.max()))
-            yield Frame(text, {"learned": q, "optimum less learned": error}, low, high)
+            yield Maps(text, {"learned": q, "optimum less learned": error}, low, high)
 
 
-def _planned(mdp: MDP, n: int) -> Generator[Frame]:
+def _planned(mdp: MDP, n: int) -> Generator[Maps]:
     sweeps = value_iteration(mdp).iterations
     for k in np.unique(np.geomspace(1, max(1, sweeps), n).round().astype(int)).tolist():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # that it goes on is what the movie shows
             solution = value_iteration(mdp, max_iterations=k)
         text = f"sweep {k}: every value is right within {solution.error_bound:.2g}"
-        yield Frame(text, {"value": solution})
+        yield Maps(text, {"value": solution})
 
 
-def _png(env: "Env", frame: Frame, title: str) -> bytes:
+def _drawn(path: str | os.PathLike[str], env: "Env", shown: Iterable[Maps]) -> Generator[Frame]:
+    """The pictures; those of a gif say in their title what they show."""
+    titled = suffix_of(path) == ".gif"
+    for text, maps, low, high in shown:
+        with for_a_file():
+            axes = value_maps(env, maps, title=text if titled else "", vmin=low, vmax=high)
+        yield Frame(text, picture_of(next(iter(axes.values()))))
+
+
+def picture_of(ax: "Axes") -> Image.Image:
+    """The whole figure that the axes are in."""
     buffer = io.BytesIO()
-    with for_a_file():
-        axes = value_maps(env, frame.maps, title=title, vmin=frame.low, vmax=frame.high)
-    figure: Any = next(iter(axes.values())).get_figure(root=True)
-    figure.savefig(buffer, format="png", dpi=DOTS, bbox_inches="tight", pad_inches=0.1, metadata={"Software": None})
-    return buffer.getvalue()
-
-
-def _write(path: str | os.PathLike[str], title: str, env: "Env", frames: Iterable[Frame]) -> Path:
-    target = Path(path)
-    if target.suffix.lower() not in SUFFIXES:
-        raise ParameterError(f"{target} ends in neither .html nor .gif, the formats of movies")
-    if target.suffix.lower() == ".gif":
-        return write_gif(target, _pixels([_png(env, frame, frame.text) for frame in frames]), fps=2.5)
-    with replacing(target) as unfinished:  # tried before the first frame is made
-        made = [(_png(env, frame, ""), frame.text) for frame in frames]
-        page = PAGE.format(
-            title=escape(title),
-            last=len(made) - 1,
-            frames=",\n".join(f'"{b64encode(png).decode()}"' for png, _ in made),
-            texts=",\n".join(json.dumps(text) for _, text in made),
-        )
-        unfinished.write_text(page, encoding="utf-8")
-    return target
-
-
-def _pixels(pngs: Sequence[bytes]) -> "Generator[NDArray[np.uint8]]":
-    """The pictures, with white margins below and on the right so that all have one size."""
-    pictures = [Image.open(io.BytesIO(png)).convert("RGB") for png in pngs]
-    size = max(picture.width for picture in pictures), max(picture.height for picture in pictures)
-    for picture in pictures:
-        whole = Image.new("RGB", size, "white")
-        whole.paste(picture)
-        yield np.asarray(whole)
+    figure: Any = ax.get_figure(root=True)
+    figure.savefig(buffer, format="png", dpi=DOTS, bbox_inches="tight", pad_inches=0.1)
+    return Image.open(buffer)

@@ -115,7 +115,7 @@ def value_map(
     >>> ax.get_title(loc="left")
     'FrozenLake-v1'
     """
-    found = _map_of(where, value, policy, q, of)
+    found = map_of(where, value, policy, q, of)
     axes = open_axes(look, _size(found.overlay.layout))
     return finish(axes, look, _draw(axes, found, look, with_bar=True))
 
@@ -162,7 +162,7 @@ def value_maps(
         raise ParameterError("value_maps draws a dict {title: values}; value_map draws one map")
     if look.get("ax") is not None:
         raise ParameterError("value_maps makes its own axes; value_map(..., ax=ax, vmin=..., vmax=...) draws one map")
-    maps = {title: _map_of(where, value, None, None) for title, value in values.items()}
+    maps = {title: map_of(where, value, None, None) for title, value in values.items()}
     every = np.concatenate([found.values for found in maps.values()])
     low, high = colour_scale(every, look).get_clim()
     first = next(iter(maps.values()))
@@ -224,7 +224,7 @@ def q_map(where: "GridLayout | Env | str", q: "ArrayLike | Solution | Agent", **
     """
     acting, of = None, "value of the action"
     table: Any = q
-    if _is_solution(q):
+    if is_solution(q):
         acting, table = q.policy >= 0, q.q
         if q.lookahead.mdp.costs:
             table, of = 0.0 - table, "cost of the action"
@@ -234,7 +234,7 @@ def q_map(where: "GridLayout | Env | str", q: "ArrayLike | Solution | Agent", **
     if action_values.ndim != 2:
         raise ParameterError(f"q_map draws action values (S, A), and these have shape {action_values.shape}: value_map")
     best_sign = -1.0 if of.startswith("cost") else 1.0
-    found = _map_of(where, None, None, best_sign * action_values, acting=acting)
+    found = map_of(where, None, None, best_sign * action_values, acting=acting)
     layout = found.overlay.layout
     moves = np.array([unit(arrow) for arrow in cast("NDArray[np.int64]", layout.arrows)], dtype=np.float64)
     if (np.abs(moves).sum(axis=1) != 1.0).any() or len(np.unique(moves, axis=0)) < len(moves):
@@ -309,7 +309,7 @@ class _Map(NamedTuple):
         return self.overlay.value
 
 
-def _map_of(
+def map_of(
     where: "GridLayout | Env | str",
     value: "ArrayLike | Solution | Agent | None",
     policy: ArrayLike | None,
@@ -317,10 +317,11 @@ def _map_of(
     of: str = VALUE,
     acting: NDArray[np.bool_] | None = None,
 ) -> _Map:
+    """What a map of these arguments of `value_map` shows, checked."""
     title, env = "", None
     if isinstance(where, GridLayout):
         layout = where
-    elif isinstance(where, MDP) or is_agent(where) or _is_solution(where):
+    elif isinstance(where, MDP) or is_agent(where) or is_solution(where):
         what = "agent" if is_agent(where) else "rl.solve(mdp)"
         raise ParameterError(
             f"{type(where).__name__} does not say where its states are: give the environment, or a GridLayout, first, "
@@ -337,12 +338,12 @@ def _map_of(
     if is_agent(value):
         learned: Any = value
         value = cast("ArrayLike", getattr(learned, "q_" if hasattr(type(value), "q_") else "value_"))
-    if value is not None and not _is_solution(value) and np.ndim(cast("ArrayLike", value)) == 2:
+    if value is not None and not is_solution(value) and np.ndim(cast("ArrayLike", value)) == 2:
         if policy is not None or q is not None:
             raise ParameterError("give a solution, an agent or a table of action values alone")
         value, q = None, cast("ArrayLike", value)
     said = [f"Colour: {of}.", "Arrows: actions of the policy."]
-    if _is_solution(value):
+    if is_solution(value):
         if policy is not None or q is not None:
             raise ParameterError("give a solution alone, or a value with policy= or q=")
         policy = None if layout.arrows is None else _shared(value.optimal_actions)
@@ -360,7 +361,7 @@ def _map_of(
         said[1] = "Arrows: all best actions."
     if numbers is None:
         raise ParameterError("nothing to draw: give a solution, an agent, value= or q= beside the environment")
-    acting = value.policy >= 0 if _is_solution(value) else acting
+    acting = value.policy >= 0 if is_solution(value) else acting
     overlay, kinds = without_value(Overlay(layout, numbers, policy), env, acting=acting, q=q)
     shown = cast("NDArray[np.float64]", overlay.value)
     known = shown[np.isfinite(shown)]
@@ -400,7 +401,7 @@ def _draw(axes: "Axes", found: _Map, look: ColourKeywords, *, with_bar: bool) ->
     return found.sentences if with_arrows else found.sentences[:1]
 
 
-def _is_solution(value: object) -> "TypeGuard[Solution]":
+def is_solution(value: object) -> "TypeGuard[Solution]":
     """Whether a planner made it: tested by its attributes, because importing the class would load the compiler."""
     return hasattr(value, "optimal_actions")
 

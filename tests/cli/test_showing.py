@@ -44,6 +44,14 @@ def test_a_kept_agent_is_seen_step_by_step_and_judged(folder, capsys):
     assert json.loads(shown)["gif"] == "walk.gif"
     assert (folder.parent / "walk.gif").read_bytes().startswith(b"GIF89a")
 
+    assert main(["enjoy", "lake", "--seed", "0", "--movie", "walk.html"]) == 0
+    shown, said = capsys.readouterr()
+    assert said.endswith("written: walk.html\n")
+    length = int(shown.partition("length: ")[2].split()[0])
+    page = (folder.parent / "walk.html").read_text(encoding="utf-8")
+    assert f'"step {length}: ' in page
+    assert f'"step {length + 1}: ' not in page
+
 
 def test_what_a_beginner_gets_wrong(folder, tmp_path, capsys):
     (tmp_path / "plain.toml").write_text(FILE.replace('keep = "agents"', ""))
@@ -59,6 +67,7 @@ def test_what_a_beginner_gets_wrong(folder, tmp_path, capsys):
         ([file], f"rlsuite enjoy {file} ENV"),
         ([file, "FrozenLake-v1", "--agent", "Sarsa"], "leave it out"),
         ([file, "FrozenLake-v1", "--gif", "walk.png"], "walk.png"),
+        ([file, "FrozenLake-v1", "--movie", "walk.png"], "walk.png"),
     ):
         capsys.readouterr()
         assert main(["enjoy", *typed]) == 2, typed

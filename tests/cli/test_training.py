@@ -444,7 +444,7 @@ def test_a_table_is_made_or_not_as_the_user_says(rlsuite, corridor):
 
 @pytest.mark.slow
 def test_a_movie(rlsuite, tmp_path):
-    """Of learning, which is done once more, and of value iteration."""
+    """Of learning, which is done once more, of value iteration, and of a belief."""
     lake = ["FrozenLake-v1", "--movie", "lake.html", "--gamma", "0.9"]
     assert rlsuite("train", "q-learning", *lake, "--steps", "500", "--seed", "1").code == 0
     learned = (tmp_path / "lake.html").read_text("utf-8")
@@ -453,6 +453,8 @@ def test_a_movie(rlsuite, tmp_path):
     assert learned == (tmp_path / "again.html").read_text("utf-8")
     assert rlsuite("solve", *lake).code == 0
     assert "sweep 1:" in (tmp_path / "lake.html").read_text("utf-8")
+    assert rlsuite("solve", "rlsuite/Tiger-v0", "--gamma", "0.9", "--movie", "tiger.html").code == 0
+    assert "observed hear " in (tmp_path / "tiger.html").read_text("utf-8")
     for words, said in (
         (["train", "q-learning", *lake, "--seeds", "2"], "--movie needs a single agent"),
         (["train", "q-learning", "Taxi-v4", "--movie", "taxi.html"], "Taxi-v4"),

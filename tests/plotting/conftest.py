@@ -1,5 +1,11 @@
+import base64
+import io
+import json
+import re
+
 import numpy as np
 import pytest
+from PIL import Image
 
 from rlsuite.inference import HMM
 from rlsuite.models import POMDP
@@ -97,3 +103,23 @@ def labelled():
         return [artist for artist in artists if artist.get_label() == label]
 
     return find
+
+
+@pytest.fixture(scope="session")
+def movie_of():
+    """Read the page of a movie: its texts, and its pictures as the page composes them."""
+
+    def listed(page, name):
+        return json.loads("[" + re.search(rf"const {name} = \[(.*?)\];", page, re.DOTALL)[1] + "]")
+
+    def picture(text):
+        with Image.open(io.BytesIO(base64.b64decode(text))) as image:
+            return image.convert("RGBA")
+
+    def read(path):
+        page = path.read_text(encoding="utf-8")
+        common = picture(re.search(r'const common = "(.*?)";', page)[1])
+        pictures = [Image.alpha_composite(common, picture(frame)) for frame in listed(page, "frames")]
+        return listed(page, "texts"), [np.asarray(picture.convert("RGB")) for picture in pictures]
+
+    return read

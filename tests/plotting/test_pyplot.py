@@ -28,6 +28,8 @@ NO_FIGURES = {
     "style_axes",
     "learning_movie",
     "planning_movie",
+    "belief_movie",
+    "walk_movie",
     "write_report",
     "value_maps",
     "save",

@@ -1,0 +1,221 @@
+"""The file of a movie: one HTML page with a slider, or a gif.
+
+Most of a frame is like the other frames. So the page holds one picture that is like most of them, and for each frame
+the pixels that differ, on top of it; all share one palette. That is a seventh of the bytes of whole pictures.
+"""
+
+import io
+import json
+import os
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from PIL import Image
+
+from rlsuite.core.files import replacing
+from rlsuite.errors import ParameterError
+from rlsuite.rendering.gif import write_gif
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SUFFIXES: Final = (".html", ".gif")
+"""Formats of movies."""
+
+COLOURS: Final = 255
+"""Colours of a page; one more number of a byte stands for a pixel that is as in the common picture."""
+
+APART: Final = 5.0
+"""Smallest distance of two colours of a page, each part from 0 to 255, unless there are few: hardly to be seen."""
+
+PAGE: Final = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>
+  :root {{ color-scheme: light dark; font-family: system-ui, sans-serif }}
+  body {{ max-width: 60em; margin: 1em auto; padding: 0 1em }}
+  h1 {{ font-size: 1.5em }}
+  canvas {{ max-width: 100%; background: white; border-radius: 4px }}
+  div {{ display: flex; gap: 1em; align-items: center }}
+  button {{ font: inherit; min-width: 4em }}
+  input {{ flex: 1; accent-color: #0072b2 }}
+  output {{ display: block; margin: 0.5em 0; min-height: 3em; line-height: 1.5 }}
+</style>
+<h1>{title}</h1>
+<div><button id="play">Play</button>
+<input id="time" type="range" min="0" max="{last}" value="{first}" aria-label="frame" autofocus>
+<span id="number" aria-hidden="true"></span></div>
+<output id="text" for="time"></output>
+<canvas id="frame" role="img" width="{width}" height="{height}"></canvas>
+<script>
+  const common = "{common}";
+  const frames = [{frames}];
+  const texts = [{texts}];
+  const [canvas, time, text, play, number] = ["frame", "time", "text", "play", "number"].map(
+    id => document.getElementById(id));
+  const pictures = [common, ...frames].map(
+    bytes => Object.assign(new Image(), {{ src: "data:image/png;base64," + bytes }}));
+  const show = async () => {{
+    const at = time.value;
+    text.value = texts[at];
+    canvas.setAttribute("aria-label", texts[at]);
+    time.setAttribute("aria-valuetext", texts[at]);
+    number.textContent = `${{+at + 1}} of ${{frames.length}}`;
+    const layers = [pictures[0], pictures[+at + 1]];
+    await Promise.all(layers.map(layer => layer.decode()));
+    if (at == time.value) layers.forEach(layer => canvas.getContext("2d").drawImage(layer, 0, 0));
+  }};
+  let timer = null;
+  const stop = () => {{ clearInterval(timer); timer = null; play.textContent = "Play"; }};
+  play.onclick = () => {{
+    if (timer) return stop();
+    if (time.value == time.max) time.value = 0;
+    play.textContent = "Stop";
+    show();
+    timer = setInterval(() => {{ time.value++; show(); if (time.value == time.max) stop(); }}, {pause});
+  }};
+  time.oninput = () => {{ stop(); show(); }};
+  document.onkeydown = event => {{
+    if (event.key == " " && event.target != play) {{ event.preventDefault(); play.click(); }}
+  }};
+  show();
+</script>
+</html>
+"""
+"""Arrow keys, Home and End move the slider, as they do everywhere; the space bar plays and stops."""
+
+
+class Frame(NamedTuple):
+    """A picture, and what it shows in words."""
+
+    text: str
+    picture: Image.Image
+
+
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """The format of a movie, by the end of its file's name.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such format.
+
+    Examples
+    --------
+    >>> suffix_of("lake.GIF")
+    '.gif'
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ParameterError(f"{path} ends in neither .html nor .gif, the formats of movies")
+    return suffix
+
+
+def write_movie(
+    path: str | os.PathLike[str], title: str, frames: Iterable[Frame], *, begin: int = 0, per_second: float = 2.5
+) -> Path:
+    """Write a movie, whose frames are made once its path has been tried.
+
+    Parameters
+    ----------
+    path
+        File to write, ending in ``.html`` or ``.gif``.
+    title
+        Heading of the page; a gif has none.
+    frames
+        May be a generator. Smaller pictures get white margins on the right and below.
+    begin
+        The frame that the page shows first; -1: the last one.
+    per_second
+        Frames per second.
+
+    Returns
+    -------
+    pathlib.Path
+        The file written.
+
+    Raises
+    ------
+    ParameterError
+        If the suffix is another one, or there are no frames.
+    FileError
+        If the file cannot be written.
+    """
+    target = Path(path)
+    if suffix_of(target) == ".gif":
+        return write_gif(target, _of_one_size(frames), fps=per_second)
+    with replacing(target) as unfinished:
+        made = list(frames)
+        if not made:
+            raise ParameterError(f"no frames to write to {target}")
+        pictures = np.stack(list(_of_one_size(made)))
+        common, differing = _layers(pictures)
+        page = PAGE.format(
+            title=escape(title),
+            last=len(made) - 1,
+            first=range(len(made))[begin],
+            height=pictures.shape[1],
+            width=pictures.shape[2],
+            common=b64encode(common).decode(),
+            frames=",\n".join(f'"{b64encode(png).decode()}"' for png in differing),
+            texts=",\n".join(json.dumps(frame.text).replace("</", "<\\/") for frame in made),
+            pause=round(1000 / per_second),
+        )
+        unfinished.write_text(page, encoding="utf-8")
+    return target
+
+
+def _of_one_size(frames: Iterable[Frame]) -> "Iterable[NDArray[np.uint8]]":
+    """The pictures, (height, width, 3) each."""
+    pictures = [frame.picture.convert("RGB") for frame in frames]
+    size = max((x.width for x in pictures), default=0), max((x.height for x in pictures), default=0)
+    for picture in pictures:
+        whole = Image.new("RGB", size, "white")
+        whole.paste(picture)
+        yield np.asarray(whole)
+
+
+def _layers(pictures: "NDArray[np.uint8]") -> tuple[bytes, Sequence[bytes]]:
+    """PNGs of what the pictures (n, height, width, 3) have in common, and of what each has beside that."""
+    packed = [picture @ np.array([65536, 256, 1], dtype=np.int32) for picture in pictures]
+    palette, number_of = _palette(packed)
+    numbers = np.stack([number_of[picture] for picture in packed])
+    common = np.sort(numbers, axis=0)[len(numbers) // 2]  # what most have, where they agree
+    differing = np.where(numbers == common, np.uint8(COLOURS), numbers)
+    return _png(common, palette), [_png(frame, palette, transparency=COLOURS) for frame in differing]
+
+
+def _palette(packed: "Sequence[NDArray[np.int32]]") -> "tuple[NDArray[np.uint8], NDArray[np.uint8]]":
+    """The colours of a page (n, 3), and which of them stands for each colour, (2**24,), red first.
+
+    The most frequent colour comes first, then the most frequent one that is not like it, and so on.
+    """
+    found = [np.unique(picture, return_counts=True) for picture in packed]
+    colours, where = np.unique(np.concatenate([colours for colours, _ in found]), return_inverse=True)
+    often = np.bincount(where, weights=np.concatenate([counts for _, counts in found]))
+    colours = colours[np.argsort(-often, kind="stable")]
+    parts = np.stack([colours >> 16, colours >> 8 & 255, colours & 255], axis=1)
+    distance, nearest = np.full(len(parts), np.inf), np.zeros(len(parts), dtype=np.uint8)
+    apart = APART if len(parts) > COLOURS else 0.0
+    chosen: list[int] = []
+    while len(chosen) < COLOURS and (distance > apart).any():
+        chosen.append(int(np.argmax(distance > apart)))
+        to_new = np.sqrt(((parts - parts[chosen[-1]]) ** 2).sum(axis=1))
+        nearest[to_new < distance] = len(chosen) - 1
+        distance = np.minimum(distance, to_new)
+    number_of = np.zeros(2**24, dtype=np.uint8)
+    number_of[colours] = nearest
+    return parts[chosen].astype(np.uint8), number_of
+
+
+def _png(numbers: "NDArray[np.uint8]", palette: "NDArray[np.uint8]", **options: int) -> bytes:
+    picture, buffer = Image.fromarray(numbers, mode="P"), io.BytesIO()
+    picture.putpalette(np.concatenate([palette, np.zeros((256 - len(palette), 3), dtype=np.uint8)]).tobytes())
+    picture.save(buffer, format="PNG", optimize=True, **options)
+    return buffer.getvalue()
