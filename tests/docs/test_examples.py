@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import matplotlib
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -87,6 +88,85 @@ def assert_in_the_style(figure: Figure) -> None:
     assert figure.get_supxlabel() or any(text.get_gid() == "caption" for text in texts)
 
 
+def lines_of(figure: Figure, panel: int = 0) -> dict[str, dict[float, float]]:
+    """The means that a panel draws: by label, the height at each place."""
+    lines = {str(line.get_label()): line for line in figure.axes[panel].get_lines()}
+    return {
+        label: dict(zip(np.round(line.get_xdata(), 9).tolist(), np.asarray(line.get_ydata()).tolist(), strict=True))
+        for label, line in lines.items()
+        if not label.startswith("_")
+    }
+
+
+def rewards_of(figure: Figure, label: str, *times: int) -> list[float]:
+    """What a line of cumulative rewards says of some times, between the points that are drawn."""
+    of = lines_of(figure)[label]
+    return np.interp(times, list(of), list(of.values())).tolist()
+
+
+def assert_as_in_figure_8_4(figure: Figure) -> None:
+    """Both stop for a while when the way is blocked; Dyna-Q+ has about 150 in the end, and Dyna-Q less."""
+    plain, curious = (rewards_of(figure, label, 1_000, 1_100, 2_000, 3_000) for label in ("Dyna-Q", "Dyna-Q+"))
+    assert 50 < curious[0] < 75
+    assert plain[0] < curious[0]
+    for rewards in (plain, curious):
+        assert rewards[1] - rewards[0] < 3  # of 10, if the way were still open
+    assert 130 < curious[3] < 170
+    assert plain[3] < curious[3] - 30
+    assert 1 / 24 < (curious[3] - curious[2]) / 1_000 < 1 / 16  # it walks the way that is left, of 16 steps
+
+
+def assert_as_in_figure_8_5(figure: Figure) -> None:
+    """Dyna-Q walks the long way for ever, Dyna-Q+ takes the shortcut soon after it has opened: 10 steps, not 16."""
+    plain, curious = (rewards_of(figure, label, 5_000, 6_000) for label in ("Dyna-Q", "Dyna-Q+"))
+    assert 1 / 24 < (plain[1] - plain[0]) / 1_000 < 1 / 16
+    assert 1 / 15 < (curious[1] - curious[0]) / 1_000 < 1 / 10
+    assert 320 < curious[1] < 400
+    assert plain[1] < curious[1] - 50
+
+
+def assert_as_in_figures_12_10_and_12_11(figure: Figure) -> None:
+    """Traces of 0.92 are the best, none the worst; true online is the best kind, and accumulating traces fail first."""
+    by_lambda = {label: min(of.values()) for label, of in lines_of(figure, 0).items()}
+    assert by_lambda["lambda = 0.92"] < by_lambda["lambda = 0.68"] - 10 < by_lambda["lambda = 0.0"] - 20
+    assert by_lambda["lambda = 0.92"] < by_lambda["lambda = 0.98"]
+    assert 215 < by_lambda["lambda = 0.0"] < 250
+    assert 150 < by_lambda["lambda = 0.92"] < 200
+    by_kind = lines_of(figure, 1)
+    for rate in (0.2, 0.4):
+        assert by_kind["true online"][rate] > by_kind["dutch"][rate] > by_kind["replacing"][rate] + 20
+    best = {kind: max(of.values()) for kind, of in by_kind.items()}
+    assert max(best, key=best.__getitem__) == "true online"
+    assert best["accumulating"] < best["replacing"] - 20
+    assert by_kind["accumulating"][0.5] < by_kind["accumulating"][0.4] - 100
+    assert -280 < best["true online"] < -220
+
+
+def assert_as_in_figure_12_14(figure: Figure) -> None:
+    """The best lambda lies between 0 and 1; replacing traces are better, above all for large lambda."""
+    for panel, highest, best_of in (
+        (0, 0.99, {"replacing": (0.9, 0.95, 0.99)}),
+        (1, 1.0, {"replacing": (0.7, 0.8, 0.9)}),
+    ):
+        of = lines_of(figure, panel)
+        for kind, heights in of.items():
+            best = min(heights, key=heights.__getitem__)
+            assert 0.4 <= best < 1.0, (panel, kind)
+            assert best in best_of.get(kind, (best,)), (panel, kind)
+        assert of["replacing"][highest] < 0.8 * of["accumulating"][highest]
+        assert of["replacing"][0.0] == of["accumulating"][0.0]  # the same algorithm
+        assert max(of["replacing"], key=of["replacing"].__getitem__) == 1.0
+
+
+OF_THE_BOOK = {
+    "41_blocking_maze": assert_as_in_figure_8_4,
+    "42_shortcut_maze": assert_as_in_figure_8_5,
+    "34_mountain_car_traces": assert_as_in_figures_12_10_and_12_11,
+    "35_lambda": assert_as_in_figure_12_14,
+}
+"""What Sutton and Barto's figures show: the order of their curves, and ranges for these seeds."""
+
+
 def assert_shows_something(path: Path) -> None:
     with Image.open(path) as image:
         image.verify()
@@ -130,6 +210,8 @@ def test_example_draws_one_figure(
         assert_says_of_what(figure)
     assert [path.name for path in tmp_path.iterdir()] == [f"{example.stem}.png"]
     assert_shows_something(tmp_path / f"{example.stem}.png")
+    if example.stem in OF_THE_BOOK:
+        OF_THE_BOOK[example.stem](figure)
     if example.stem[:2] not in contact_sheet.TIMED:
         assert_as_on_the_sheet(contact_sheet, example, tmp_path / f"{example.stem}.png")
     if "your_own_agent" in example.stem:
