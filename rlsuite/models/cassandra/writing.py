@@ -49,6 +49,26 @@ def write_pomdp(
     _write(path, _lines(plain, names, _observation_lines(plain, rows, names)))
 
 
+def plain_text(mdp: MdpFields, rows: ObservationRows | None = None, labels: Sequence[str] | None = None) -> str:
+    """Return the text of a model, one statement in a line, as the checker of proofs reads it.
+
+    It is what `write_mdp` and `write_pomdp` write, but a pair that is not legal has no lines, and of random rewards
+    there are the means.
+    """
+    if rows is None:
+        return "".join(f"{line}\n" for line in _lines(merge(close(_of_means(mdp)).mdp), None, ()))
+    closed = close(_of_means(mdp))
+    if closed.absorbing.any():
+        rows = _with_end(rows, mdp.n_states, closed.absorbing)
+        labels = labels and labels_of([*labels, END])
+    plain, names = merge(closed.mdp), _names(labels, rows.n_observations)
+    return "".join(f"{line}\n" for line in _lines(plain, names, _observation_lines(plain, rows, names)))
+
+
+def _of_means(mdp: MdpFields) -> MdpFields:
+    return mdp.replace(reward_std=None, bernoulli=None) if mdp.random_rewards else mdp
+
+
 def decimal(value: float) -> str:
     """Return the shortest text that reads back as `value`, with the decimal point that pomdp-solve insists on."""
     text = repr(value)
@@ -103,8 +123,11 @@ def _lines(mdp: MdpFields, observations: Sequence[str] | None, of_observations: 
     # One line for a pair whose transitions all have the same reward.
     seen = "" if observations is None else " : *"
     reward = 0.0 - mdp.rows.reward if mdp.costs else mdp.rows.reward
-    first = reward[mdp.indptr[:-1]]
-    alike = np.logical_and.reduceat(reward == first[pair], mdp.indptr[:-1])
+    begins = mdp.indptr[:-1]
+    legal = begins < mdp.indptr[1:]
+    first, alike = np.zeros(legal.size), np.ones(legal.size, dtype=np.bool_)
+    first[legal] = reward[begins[legal]]
+    alike[legal] = np.logical_and.reduceat(reward == first[pair], begins[legal])
     for k in np.flatnonzero(alike & (first != 0.0)).tolist():
         yield f"R: {heads[k]}*{seen} {decimal(float(first[k]))}"
     chosen = np.flatnonzero(~alike[pair] & (reward != 0.0))

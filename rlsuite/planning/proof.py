@@ -1,0 +1,249 @@
+"""From the numbers of a planner to a proof that `rlsuite.planning.verify` accepts: two bounds that hold exactly.
+
+A computed value V is off by rounding, and by what its method left. So V is moved apart until the inequalities of the
+checker hold, in its own arithmetic: for gamma < 1 by constants,
+
+    HIGH = V + max(0, max TV - V) / (1 - gamma),    LOW = V - max(0, max V - T_pi V) / (1 - gamma),
+
+with T the backup and T_pi that of the policy. For gamma = 1 nothing contracts. There V is moved by a little for each
+step that the policy still takes, and then, on a grid of decimals, each state in which an inequality fails is moved to
+where it holds, rounded outwards, and with it those before it, until all hold. In a cycle that costs nothing the values
+become equal that way. The ranks are the steps, in the worst case, to where nothing is left.
+"""
+
+from collections import deque
+from fractions import Fraction
+from math import ceil, floor, log10
+
+import numpy as np
+
+from rlsuite.errors import ParameterError
+from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.planning.verify import Model
+
+DIGITS = 15
+"""Significant decimals of the largest value."""
+
+MOST_BACKUPS = 2_000_000
+"""Backups of a state, at most, that the search for bounds takes where nothing contracts."""
+
+STEP = 8
+"""How far bounds are moved apart for each step that is left, in units of the last decimal, before that search."""
+
+
+class Grid:
+    """Decimals of a fixed number of digits, as whole numbers.
+
+    Examples
+    --------
+    >>> grid = Grid(2)
+    >>> grid.text(grid.nearest(1.255)), grid.text(-7), Grid(-2).text(31)
+    ('1.25', '-0.07', '3100')
+    """
+
+    def __init__(self, digits: int) -> None:
+        self.digits = digits
+        self.unit = Fraction(10) ** -digits
+
+    def nearest(self, value: float) -> int:
+        """Return the nearest decimal."""
+        return round(Fraction(value) / self.unit)
+
+    def text(self, count: int) -> str:
+        """Return a decimal as text."""
+        if self.digits <= 0:
+            return str(count * 10**-self.digits)
+        whole, rest = divmod(abs(count), 10**self.digits)
+        return f"{'-' if count < 0 else ''}{whole}.{rest:0{self.digits}d}"
+
+
+def grid_for(value: FloatArray) -> Grid:
+    """Return the decimals in which values (of any shape) are written."""
+    largest = float(np.abs(value[np.isfinite(value)]).max(initial=0.0))
+    return Grid(DIGITS - 1 - (floor(log10(largest)) if largest > 0.0 else 0))
+
+
+class _Side:
+    """A bound on one side, on a grid: `sign` is 1 for HIGH and all actions, -1 for LOW and those of the policy.
+
+    Everything is multiplied by the sign, so that both are upper bounds.
+    """
+
+    def __init__(self, model: Model, actions: dict[str, list[str]], grid: Grid, sign: int) -> None:
+        self.model, self.actions, self.grid, self.sign = model, actions, grid, sign
+
+    def ahead(self, bound: dict[str, int], state: str, action: str) -> Fraction:
+        """Return one backup, in units of the grid."""
+        reward, weights, total = self.model.rows[state][action]
+        later = Fraction(sum(w * bound[t] for t, w in weights.items()), total)
+        return self.sign * reward / self.grid.unit + self.model.gamma * later
+
+    def excess(self, bound: dict[str, int], state: str) -> Fraction:
+        """Return how much the largest backup is above the bound."""
+        backups = [self.ahead(bound, state, action) for action in self.actions[state]]
+        return max(backups, default=Fraction(0)) - bound[state]
+
+    def shifted(self, value: dict[str, int]) -> dict[str, int]:
+        """Return the bound that is a constant above the value, for gamma < 1."""
+        most = max(Fraction(0), *(self.excess(value, state) for state in value))
+        constant = ceil(most / (1 - self.model.gamma))
+        return {state: x + constant for state, x in value.items()}
+
+    def raised(self, bound: dict[str, int]) -> dict[str, int]:
+        """Raise the bound where it is below a backup, rounding up, until it is nowhere.
+
+        Raises
+        ------
+        ParameterError
+            If it goes on and on.
+        """
+        before: dict[str, set[str]] = {state: set() for state in bound}
+        for state, actions in self.actions.items():
+            for follows in (self.model.rows[state][action][1] for action in actions):
+                for then in follows:
+                    before[then].add(state)
+        bound, waiting, left = dict(bound), deque(bound), MOST_BACKUPS
+        queued = set(waiting)
+        while waiting:
+            state = waiting.popleft()
+            queued.discard(state)
+            left -= len(self.actions[state])
+            above = ceil(self.excess(bound, state))
+            if above > 0:
+                bound[state] += above
+                found = before[state] - queued
+                queued |= found
+                waiting.extend(found)
+            if left < 0:
+                side = "an upper" if self.sign > 0 else "a lower"
+                raise ParameterError(
+                    f"no proof was found: for gamma = 1, {side} bound that no backup exceeds is not near the values; "
+                    "solve to a smaller tol, or with gamma below 1"
+                )
+        return bound
+
+    def ranks(self, bound: dict[str, int]) -> dict[str, int]:
+        """Return how many steps it takes, at most, to where nothing is left, along backups that equal the bound.
+
+        Raises
+        ------
+        ParameterError
+            If there is a way around that neither ends nor has a bound of the right sign.
+        """
+        tight = {
+            (state, action): self.model.rows[state][action][1].keys()
+            for state in bound
+            for action in self.actions[state]
+            if self.ahead(bound, state, action) == bound[state]
+        }
+        entered: dict[str, list[tuple[str, str]]] = {state: [] for state in bound}
+        for pair, follows in tight.items():
+            for state in follows:
+                entered[state].append(pair)
+        # Rank 0: the largest set of states with a bound of at least 0 that these backups do not leave.
+        over = {state for state, x in bound.items() if x >= 0}
+        waiting = [state for state in bound if state not in over]
+        while waiting:
+            for state, _ in entered[waiting.pop()]:
+                if state in over:
+                    over.remove(state)
+                    waiting.append(state)
+        ranks = dict.fromkeys(over, 0)
+        open_ = {state: sum((state, action) in tight for action in self.actions[state]) for state in bound}
+        # A state without such a backup is left in any case.
+        queue = deque([*over, *(state for state, count in open_.items() if not count and state not in over)])
+        ranks |= {state: 1 for state in queue if state not in over}
+        served = set[tuple[str, str]]()
+        while queue:
+            then = queue.popleft()
+            for pair in entered[then]:
+                if pair in served or pair[0] in ranks:
+                    continue
+                served.add(pair)
+                open_[pair[0]] -= 1
+                if not open_[pair[0]]:
+                    ranks[pair[0]] = ranks[then] + 1
+                    queue.append(pair[0])
+        for state in bound:
+            if state not in ranks:
+                raise ParameterError(
+                    f"no proof was found: for gamma = 1, from state {state!r} on it is possible to go around for ever "
+                    "without gain or loss, at a value that this does not earn"
+                )
+        return ranks
+
+
+def proof_of_values(text: str, value: FloatArray, policy: IndexArray) -> str:
+    """Return the lines of a proof about a model whose states are observed.
+
+    Parameters
+    ----------
+    text : str
+        The model, as the checker reads it.
+    value : ndarray (S,) float64
+        About the optimal value of each state of the text.
+    policy : ndarray (S,) int64
+        A good action of each; any where it is -1.
+
+    Returns
+    -------
+    str
+        A line for each state.
+
+    Raises
+    ------
+    Refused
+        If the text is not what the checker reads.
+    ParameterError
+        If gamma is 1, and no proof is found.
+    """
+    model, grid = Model(text), grid_for(value)
+    legal = {state: list(rows) for state, rows in model.rows.items()}
+    chosen = dict[str, list[str]]()
+    for (state, rows), action in zip(legal.items(), policy.tolist(), strict=True):
+        wanted = model.actions[action] if action >= 0 else ""
+        chosen[state] = [wanted] if wanted in rows else rows[:1]
+    high, low = _Side(model, legal, grid, 1), _Side(model, chosen, grid, -1)
+    nearest = {state: grid.nearest(v) for state, v in zip(legal, value.tolist(), strict=True)}
+    negative = {state: -x for state, x in nearest.items()}
+    if model.gamma < 1:
+        above, below = high.shifted(nearest), low.shifted(negative)
+        return "".join(
+            f"state {state} {grid.text(-below[state])} {grid.text(above[state])} {' '.join(chosen[state]) or '-'}\n"
+            for state in legal
+        )
+    steps = {state: STEP * ceil(each) for state, each in zip(legal, _steps(model, chosen), strict=True)}
+    above = high.raised({state: x + steps[state] for state, x in nearest.items()})
+    below = low.raised({state: x + steps[state] for state, x in negative.items()})
+    ranks = high.ranks(above), low.ranks(below)
+    return "".join(
+        f"state {state} {grid.text(-below[state])} {grid.text(above[state])} {' '.join(chosen[state]) or '-'} "
+        f"{ranks[0][state]} {ranks[1][state]}\n"
+        for state in legal
+    )
+
+
+def _steps(model: Model, chosen: dict[str, list[str]]) -> list[float]:
+    """Return how many steps a policy takes to where it stays for ever, about."""
+    from scipy.sparse import csc_array, identity
+    from scipy.sparse.csgraph import connected_components
+    from scipy.sparse.linalg import spsolve
+
+    number_of = {state: k for k, state in enumerate(model.rows)}
+    entries = [
+        (number_of[state], number_of[t], w / model.rows[state][action][2])
+        for state, actions in chosen.items()
+        for action in actions
+        for t, w in model.rows[state][action][1].items()
+    ]
+    n = len(number_of)
+    row, column, weight = (np.array(each) for each in zip(*entries, strict=True)) if entries else (np.zeros(0),) * 3
+    P = csc_array((weight, (row.astype(int), column.astype(int))), shape=(n, n))
+    _, part = connected_components(P, connection="strong")
+    leaves = np.zeros(n, dtype=np.bool_)
+    leaves[part[row[part[row] != part[column]]]] = True
+    goes_on = np.flatnonzero(leaves[part])
+    steps = np.zeros(n)
+    if goes_on.size:
+        steps[goes_on] = spsolve(identity(goes_on.size, format="csc") - P[goes_on][:, goes_on], np.ones(goes_on.size))
+    return np.maximum(steps, 0.0).tolist()
