@@ -34,6 +34,7 @@ from rlsuite.cli import (
     sweeping,
     toml_schema,
     training,
+    verifying,
 )
 from rlsuite.cli.options import HelpFormatter, in_flags, two_agents, with_parameters_joined
 from rlsuite.cli.output import print_error, print_note, print_warning
@@ -52,6 +53,7 @@ COMMANDS = (
     choosing,
     checking,
     solving,
+    verifying,
     acting,
     filtering,
     fitting,

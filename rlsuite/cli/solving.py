@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 NOT_CONVERGED = 1
 """Exit code if the error bound of the answer is above the tolerance."""
 
-SAVED = (".npz", ".csv", ".alpha", ".policy", ".pg")
+SAVED = (".npz", ".csv", ".cert", ".alpha", ".policy", ".pg")
 """Suffixes of the files of solutions."""
 
 FLAGS = ("rtol", "horizon", "criterion", "gap", "prune", "max_iterations", "deadline")
@@ -103,8 +103,8 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--save",
         metavar="FILE",
-        help="keep the solution: .npz for rlsuite act and rlsuite.load, .csv as a table; where states are hidden also "
-        ".alpha, .policy, .pg for other programs",
+        help="keep the solution: .npz for rlsuite act and rlsuite.load, .csv as a table, .cert as a proof for rlsuite "
+        "verify; where states are hidden also .alpha, .policy, .pg for other programs",
     )
     parser.add_argument("--plot", metavar="FILE.png", help="draw a figure (.png, .svg, .pdf)")
     parser.add_argument(
@@ -165,13 +165,14 @@ def run(chosen: argparse.Namespace) -> int:
         elif env is not None:
             plotting.planning_movie(chosen.movie, env, gamma=model.gamma)
     if chosen.save:
-        _save(solution, Path(chosen.save))
+        as_in_the_file = env is None and chosen.gamma is None and not chosen.env
+        _save(solution, Path(chosen.save), chosen.environment if as_in_the_file else None)
     _report(chosen, found, method)
     return 0 if found.good_enough else NOT_CONVERGED
 
 
-def _save(solution: "Solution | BeliefPlan", path: Path) -> None:
-    """Write a solution to a file of the kind that the suffix says."""
+def _save(solution: "Solution | BeliefPlan", path: Path, model: str | None) -> None:
+    """Write a solution to a file of the kind that the suffix says; a proof is about the file of the model, if given."""
     from rlsuite.planning import BeliefPlan, write_plan
 
     suffix = path.suffix.lower()
@@ -179,6 +180,8 @@ def _save(solution: "Solution | BeliefPlan", path: Path) -> None:
         solution.to_csv(path)
     elif suffix == ".npz":
         solution.save(path)
+    elif suffix == ".cert":
+        solution.write(path, model=model)
     elif isinstance(solution, BeliefPlan):
         write_plan(solution, path)
     else:
@@ -247,5 +250,7 @@ def _report(chosen: argparse.Namespace, found: "FoundForMDP | FoundForPOMDP", me
         print(f"  written: {path}")
     if chosen.save and chosen.save.endswith(".npz"):
         print_note(f"next: rlsuite act {chosen.save} {found.where}")
+    elif chosen.save and chosen.save.endswith(".cert"):
+        print_note(f"next: rlsuite verify {chosen.environment} {chosen.save}")
     elif not chosen.show:
         print_note(f"next: the same command with --show{'' if chosen.plot else ' or --plot value.png'}")

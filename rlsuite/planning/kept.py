@@ -147,6 +147,46 @@ class Kept(ShowsItself):
                 **cast("dict[str, Any]", arrays | {f"{MODEL}{name}": array for name, array in of_model.items()}),
             )
 
+    def write(self, path: str | PathLike[str], *, model: str | PathLike[str] | None = None) -> None:
+        """Write a proof that the solution is right: a .cert file, which anyone can check in exact arithmetic.
+
+        The file holds two bounds on the value of each state, and the policy. ``rlsuite verify MODEL plan.cert`` checks
+        it, and so does ``python verify.py``, one file that needs neither rlsuite nor NumPy: see docs/certificates.md.
+        The bounds are a little wider than ``error_bound``, as they hold without any rounding.
+
+        Parameters
+        ----------
+        path
+            The file; its name ends in ``.cert``.
+        model : path, optional
+            The ``.mdp`` or ``.pomdp`` file of the model, which the proof is then about, down to the last digit. By
+            default it is about the text that the `write` of the model writes.
+
+        Raises
+        ------
+        FileError
+            If the name does not end in ``.cert``, or a file cannot be read or written.
+        ParameterError
+            If there is no proof of this kind: for a plan with a horizon, for the average reward, or, for gamma = 1,
+            where no bounds were found.
+
+        Examples
+        --------
+        >>> import rlsuite as rl
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> mdp = rl.MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.5)
+        >>> with TemporaryDirectory() as folder:
+        ...     rl.solve(mdp).write(f"{folder}/plan.cert")
+        ...     print(Path(f"{folder}/plan.cert").read_text().splitlines()[-2])
+        state 0 4.99999999999984 5.00000000000016 1
+        """
+        if Path(path).suffix != ".cert":
+            raise FileError(f"{path}: proofs are written to .cert files; save keeps a solution in an .npz file")
+        text = self._proof(model)
+        with replacing(path) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
+
     def to_frame(self) -> DataFrame:
         """Return the solution as a pandas DataFrame, a row for each state, belief or vector, with their names.
 
@@ -184,6 +224,19 @@ class Kept(ShowsItself):
             If the solution has none.
         """
         raise ParameterError(f"a solution of {getattr(self, 'method', type(self).__name__)} has no table")
+
+    def _proof(self, model: str | PathLike[str] | None) -> str:
+        """Return the content of a .cert file; see `write`.
+
+        Raises
+        ------
+        ParameterError
+            If there is none.
+        """
+        raise ParameterError(
+            f"there is no proof for a solution of {getattr(self, 'method', type(self).__name__)}: only for values and "
+            "plans without a horizon"
+        )
 
     @classmethod
     def _restored(cls, shelf: Shelf) -> Self:

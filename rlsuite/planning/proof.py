@@ -11,15 +11,23 @@ where it holds, rounded outwards, and with it those before it, until all hold. I
 become equal that way. The ranks are the steps, in the worst case, to where nothing is left.
 """
 
+import re
 from collections import deque
+from collections.abc import Callable
 from fractions import Fraction
+from hashlib import sha256
 from math import ceil, floor, log10
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from rlsuite.errors import ParameterError
+from rlsuite.errors import FileError, ParameterError
+from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
-from rlsuite.planning.verify import Model
+from rlsuite.models.cassandra.writing import plain_text
+from rlsuite.planning.verify import Model, check
 
 DIGITS = 15
 """Significant decimals of the largest value."""
@@ -27,22 +35,25 @@ DIGITS = 15
 MOST_BACKUPS = 2_000_000
 """Backups of a state, at most, that the search for bounds takes where nothing contracts."""
 
+SPARE = 8
+"""Units of the last decimal to spare where it is not known which text of the model will be checked."""
+
 STEP = 8
 """How far bounds are moved apart for each step that is left, in units of the last decimal, before that search."""
 
 
 class Grid:
-    """Decimals of a fixed number of digits, as whole numbers.
+    """Decimals of a fixed number of digits, as whole numbers, for values up to some size.
 
     Examples
     --------
-    >>> grid = Grid(2)
-    >>> grid.text(grid.nearest(1.255)), grid.text(-7), Grid(-2).text(31)
+    >>> grid = Grid(2, 1.0)
+    >>> grid.text(grid.nearest(1.255)), grid.text(-7), Grid(-2, 1e9).text(31)
     ('1.25', '-0.07', '3100')
     """
 
-    def __init__(self, digits: int) -> None:
-        self.digits = digits
+    def __init__(self, digits: int, largest: float) -> None:
+        self.digits, self.largest = digits, largest
         self.unit = Fraction(10) ** -digits
 
     def nearest(self, value: float) -> int:
@@ -60,7 +71,7 @@ class Grid:
 def grid_for(value: FloatArray) -> Grid:
     """Return the decimals in which values (of any shape) are written."""
     largest = float(np.abs(value[np.isfinite(value)]).max(initial=0.0))
-    return Grid(DIGITS - 1 - (floor(log10(largest)) if largest > 0.0 else 0))
+    return Grid(DIGITS - 1 - (floor(log10(largest)) if largest > 0.0 else 0), largest)
 
 
 class _Side:
@@ -83,9 +94,9 @@ class _Side:
         backups = [self.ahead(bound, state, action) for action in self.actions[state]]
         return max(backups, default=Fraction(0)) - bound[state]
 
-    def shifted(self, value: dict[str, int]) -> dict[str, int]:
-        """Return the bound that is a constant above the value, for gamma < 1."""
-        most = max(Fraction(0), *(self.excess(value, state) for state in value))
+    def shifted(self, value: dict[str, int], spare: int) -> dict[str, int]:
+        """Return the bound that is a constant above the value, for gamma < 1, with some units to spare in a backup."""
+        most = max(Fraction(0), *(self.excess(value, state) for state in value)) + spare
         constant = ceil(most / (1 - self.model.gamma))
         return {state: x + constant for state, x in value.items()}
 
@@ -173,7 +184,95 @@ class _Side:
         return ranks
 
 
-def proof_of_values(text: str, value: FloatArray, policy: IndexArray) -> str:
+def is_hidden(text: str) -> bool:
+    """Return whether the text of a model is about hidden states."""
+    return re.search(r"(?m)^[ \t]*observations\s*:", text) is not None
+
+
+def readable(text: str) -> bool:
+    """Return whether the checker reads a text as it is; one with matrices, say, it does not."""
+    from rlsuite.planning.pomdp.verify import Model as Hidden
+
+    try:
+        Hidden(text) if is_hidden(text) else Model(text)
+    except (ArithmeticError, LookupError, ValueError):
+        return False
+    return True
+
+
+class Finding(NamedTuple):
+    """What a checker says."""
+
+    right: bool
+    sentence: str
+
+
+def checked(text: str, proof: str) -> Finding:
+    """Return whether a proof about a text holds, by the checker for its kind of model."""
+    from rlsuite.planning.pomdp.verify import check as check_hidden
+
+    try:
+        return Finding(True, (check_hidden if is_hidden(text) else check)(text, proof))
+    except (ArithmeticError, LookupError, ValueError) as wrong:
+        return Finding(False, str(wrong))
+
+
+def plain_file(path: str | PathLike[str]) -> str | None:
+    """Return the text of a model's file if the checker reads it as it is, else None.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read.
+    """
+    if Path(path).suffix.lower() not in (".mdp", ".pomdp"):
+        return None
+    try:
+        text = Path(path).read_text("utf-8-sig", "replace")
+    except OSError as cause:
+        raise FileError(f"{path} cannot be read: {cause.strerror or cause}") from cause
+    return text if readable(text) else None
+
+
+def text_of(model: MDP | POMDP) -> str:
+    """Return the text of a model as the checker reads it."""
+    if isinstance(model, POMDP):
+        return plain_text(model.mdp, model.observation_rows, model.observation_labels)
+    return plain_text(model)
+
+
+def written(model: MDP | POMDP, path: str | PathLike[str] | None, prove: Callable[[str, int], str]) -> str:
+    """Return the content of a file with a proof, which the checker has accepted.
+
+    Parameters
+    ----------
+    model : MDP or POMDP
+        The model.
+    path : path, optional
+        The file that the proof is about; without it, any text of the model.
+    prove : callable
+        From a text of the model, and what to spare for others, to the lines of the proof.
+
+    Raises
+    ------
+    ParameterError
+        If there is no proof.
+    FileError
+        If the file of the model cannot be read.
+    """
+    text = (None if path is None else plain_file(path)) or text_of(model)
+    try:
+        lines = prove(text, SPARE if path is None else 0)
+    except (LookupError, ValueError) as cause:
+        raise ParameterError(f"no proof was found: {cause}") from cause
+    found = checked(text, lines)
+    if not found.right:
+        raise ParameterError(f"no proof was found: {found.sentence}")
+    about = "" if path is None else f"sha256 {sha256(text.encode()).hexdigest()}\n"
+    return f"# Checked by rlsuite verify MODEL FILE, or by verify.py alone.\n{about}{lines}"
+
+
+def proof_of_values(text: str, spare: int, value: FloatArray, policy: IndexArray) -> str:
     """Return the lines of a proof about a model whose states are observed.
 
     Parameters
@@ -184,6 +283,9 @@ def proof_of_values(text: str, value: FloatArray, policy: IndexArray) -> str:
         About the optimal value of each state of the text.
     policy : ndarray (S,) int64
         A good action of each; any where it is -1.
+    spare : int
+        By how many units of the last decimal the inequalities hold at least, for gamma < 1: so that they do for a text
+        that differs by rounding, too.
 
     Returns
     -------
@@ -198,6 +300,13 @@ def proof_of_values(text: str, value: FloatArray, policy: IndexArray) -> str:
         If gamma is 1, and no proof is found.
     """
     model, grid = Model(text), grid_for(value)
+    added = len(model.rows) - value.size  # a state for the end of an episode
+    if added not in (0, 1):
+        raise ParameterError(
+            f"the solution is about {value.size} states, and the file of its model has {len(model.rows)}: name the "
+            "file that the model is from"
+        )
+    value, policy = np.append(value, [0.0] * added), np.append(policy, [-1] * added)
     legal = {state: list(rows) for state, rows in model.rows.items()}
     chosen = dict[str, list[str]]()
     for (state, rows), action in zip(legal.items(), policy.tolist(), strict=True):
@@ -207,7 +316,7 @@ def proof_of_values(text: str, value: FloatArray, policy: IndexArray) -> str:
     nearest = {state: grid.nearest(v) for state, v in zip(legal, value.tolist(), strict=True)}
     negative = {state: -x for state, x in nearest.items()}
     if model.gamma < 1:
-        above, below = high.shifted(nearest), low.shifted(negative)
+        above, below = high.shifted(nearest, spare), low.shifted(negative, spare)
         return "".join(
             f"state {state} {grid.text(-below[state])} {grid.text(above[state])} {' '.join(chosen[state]) or '-'}\n"
             for state in legal

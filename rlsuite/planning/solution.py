@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -142,6 +143,12 @@ class Solution(Kept):
             **values,
         }
 
+    def _proof(self, model: str | PathLike[str] | None) -> str:
+        """Return the content of a .cert file; see `write`."""
+        from rlsuite.planning.proof import proof_of_values, written
+
+        return written(self.lookahead.mdp, model, lambda *how: proof_of_values(*how, self.value, self.policy))
+
     @classmethod
     def _restored(cls, shelf: Shelf) -> Self:
         """Return the solution in a file; part of `rlsuite.load`."""
@@ -214,6 +221,9 @@ class FiniteHorizonSolution(Solution):
         super().__post_init__()
         self.values.setflags(write=False)
         self.policies.setflags(write=False)
+
+    def _proof(self, model: str | PathLike[str] | None) -> str:
+        raise ParameterError("there is no proof for a plan with a horizon: only for values and plans without an end")
 
     def act(self, state: int | str, steps_left: int | None = None) -> int:
         """Return the number of the best action in a state with some steps to go, by default all of them.

@@ -74,7 +74,7 @@ def test_help_lists_every_command(rlsuite):
     listed = [line.split()[0] for line in done.out.splitlines() if line.startswith("    ") and line[4] != " "]
     learning, others = (
         "demo envs agents train evaluate enjoy compare sweep search run plot runs report",
-        "choose check solve act filter fit show doctor completion schema",
+        "choose check solve verify act filter fit show doctor completion schema",
     )
     assert " ".join(listed) == f"{learning} {others}"
     found = (importlib.import_module(f"rlsuite.cli.{one.name}") for one in pkgutil.iter_modules(cli.__path__))

@@ -12,6 +12,7 @@ infinity is 0 here.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -412,6 +413,16 @@ class AlphaVectorSolution(BeliefPlan):
             successors=own.successors if own.successors.size else None,
             stages=tuple(stages),
         )
+
+    def _proof(self, model: str | PathLike[str] | None) -> str:
+        """Return the content of a .cert file; see `write`."""
+        from rlsuite.planning.pomdp.proof import proof_of_plan
+        from rlsuite.planning.proof import written
+
+        if self.horizon is not None or isinstance(self, UpperBoundSolution):
+            kind = "upper bounds" if self.horizon is None else "a plan with a horizon"
+            raise ParameterError(f"there is no proof for {kind}: only for plans without an end, as of sarsop")
+        return written(self.pomdp, model, lambda *how: proof_of_plan(*how, self.alpha_vectors, self.actions))
 
     @property
     def n_vectors(self) -> int:

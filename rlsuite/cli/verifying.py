@@ -1,0 +1,72 @@
+"""``rlsuite verify MODEL PLAN.cert``: whether a proof holds, checked in exact arithmetic."""
+
+import argparse
+from pathlib import Path
+
+from rlsuite.cli.options import Commands, add_env_flags, add_json_flag, keywords
+from rlsuite.cli.output import check_writable, print_json
+from rlsuite.errors import FileError, UnsuitableEnvironment
+
+REFUSED = 1
+"""Exit code if the proof does not hold."""
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "verify",
+        help="check a proof of a solution in exact arithmetic",
+        description="Check a proof, as 'rlsuite solve MODEL --save plan.cert' writes it, or bounds of another program: "
+        "a line 'state NAME LOW HIGH' for each state, perhaps with an action. Every inequality is derived anew from "
+        "the text of the model, in fractions.",
+        epilog="Exit code 0: the proof holds. 1: it does not; the first thing that fails is printed. 2: an error.",
+        allow_abbrev=False,
+    )
+    add_env_flags(
+        parser, "ENV|FILE", "; or a model file (.mdp, .pomdp, .npz, .tra), with --env for keywords of MDP.read"
+    )
+    parser.add_argument("proof", metavar="PLAN.cert", help="the proof")
+    parser.add_argument("--gamma", type=float, metavar="NUMBER", help="discount (default: as rlsuite solve)")
+    parser.add_argument("--tabulate", action="store_true", help="build a table by probing the environment")
+    parser.add_argument(
+        "--text", metavar="FILE", help="keep the text of the model that was checked (.mdp, .pomdp), for verify.py"
+    )
+    add_json_flag(parser)
+    parser.set_defaults(run=run)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Check."""
+    from rlsuite.planning.proof import checked
+
+    if chosen.text:
+        check_writable(Path(chosen.text), "--text", (".mdp", ".pomdp"))
+    try:
+        proof = Path(chosen.proof).read_text("utf-8-sig", "replace")
+    except OSError as cause:
+        raise FileError(f"{chosen.proof} cannot be read: {cause.strerror or cause}") from cause
+    text = _text(chosen)
+    found = checked(text, proof)
+    if chosen.text:
+        Path(chosen.text).write_text(text, encoding="utf-8")
+    if chosen.json:
+        print_json(
+            {"model": chosen.environment, "proof": chosen.proof, "right": found.right, "sentence": found.sentence}
+        )
+    else:
+        print(f"{'right' if found.right else 'refused'}: {found.sentence}")
+    return 0 if found.right else REFUSED
+
+
+def _text(chosen: argparse.Namespace) -> str:
+    """The text that is checked: that of the file, if it is plain, or what rlsuite writes of the model."""
+    from rlsuite.cli.load import open_model
+    from rlsuite.models import MDP, POMDP
+    from rlsuite.planning.proof import plain_file, text_of
+
+    if chosen.gamma is None and not chosen.env and (text := plain_file(chosen.environment)) is not None:
+        return text
+    model, _ = open_model(chosen.environment, keywords("--env", chosen.env), chosen.gamma, probe=chosen.tabulate)
+    if not isinstance(model, MDP | POMDP):
+        raise UnsuitableEnvironment(f"{chosen.environment} holds a hidden Markov model, which has no values to prove")
+    return text_of(model)

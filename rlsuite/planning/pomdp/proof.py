@@ -1,0 +1,320 @@
+"""From a plan for hidden states to a proof that `rlsuite.planning.pomdp.verify` accepts: vectors below, points above.
+
+Below: the vectors of the plan become the nodes of a controller, each of which goes on, after an observation, with the
+vector that is the best then. Its value is computed, and lowered by what is left over, divided by 1 - gamma.
+
+Above: the fast informed bound F_a, and upper bounds v_k at beliefs b_k that follow from the start by actions that may be
+the best. With H the backup of these, in which what follows is bounded by F or by interpolation between a point and the
+corners (Hauskrecht 2000: the sawtooth), v = F(b) is a bound with v >= H v, and so is each iterate of v = min(v, H v). H
+contracts and keeps order, and the optimal values at the points are at most what it makes of them, as V is convex: so
+the optimum is at most any v with v >= H v. What rounding spoils is mended by a constant, as below.
+"""
+
+import heapq
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from rlsuite.errors import ParameterError
+from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.planning.pomdp.verify import Model
+from rlsuite.planning.proof import grid_for
+
+EPS = float(np.finfo(np.float64).eps)
+
+MOST_SWEEPS = 100_000
+"""Sweeps over a controller, or over the points, at most."""
+
+MOST_NUMBERS = 2**24
+"""Numbers kept for the interpolation between points: they limit how many points there are."""
+
+MOST_POINTS = 400
+"""Points of a proof."""
+
+ROUNDS = 4
+"""How often the points are chosen anew, by the bounds of the former."""
+
+CORNERS = 64
+"""Up to this many states, beliefs that are sure of a state are points as well."""
+
+DIGITS, SAME = 15, 9
+"""Decimals of a belief, and those that tell it from others."""
+
+
+class Arrays(NamedTuple):
+    """A model as floats: what its text says, up to rounding."""
+
+    reward: FloatArray
+    """(A, S)"""
+    joint: list[list[Any]]
+    """For each action and observation, sparse (S, S): Pr(s', z | s, a); None if it is impossible"""
+    start: FloatArray
+    """(S,)"""
+    gamma: float
+
+
+def arrays_of(model: Model) -> Arrays:
+    """Return the model of a text as arrays."""
+    number_of = {state: k for k, state in enumerate(model.states)}
+    joint = list[list[Any]]()
+    for action in model.actions:
+        parts: dict[str, list[tuple[float, int, int]]] = {view: [] for view in model.seen}
+        for state in model.states:
+            _, views, total = model.rows[state][action]
+            for view, part in views.items():
+                parts[view] += [(w / total, number_of[state], number_of[then]) for then, w in part.items()]
+        joint.append([None if not each else _matrix(each, len(number_of)) for each in parts.values()])
+    reward = np.array([[float(model.rows[state][action][0]) for state in model.states] for action in model.actions])
+    weight = sum(model.start.values())
+    start = np.array([model.start.get(state, 0) / weight for state in model.states])
+    return Arrays(reward, joint, start, float(model.gamma))
+
+
+def _matrix(entries: Sequence[tuple[float, int, int]], n: int) -> Any:
+    weight, row, column = (np.array(each) for each in zip(*entries, strict=True))
+    return csr_array((weight, (row, column)), shape=(n, n))
+
+
+# ------------------------------------------------------------------------------------------------ below
+
+
+def best(vectors: FloatArray, belief: FloatArray) -> int:
+    """Return the number of the best vector (n, S) in a belief; entries may be minus infinity."""
+    possible = np.flatnonzero(belief)
+    return int(np.argmax(vectors[:, possible] @ belief[possible]))
+
+
+def controller_of(arrays: Arrays, vectors: FloatArray, actions: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Return the vectors that become nodes, (m,) int64, the first for the start, and how each goes on: (m, Z) int64."""
+    weights: dict[int, tuple[float, FloatArray]] = {}
+    for weight, belief in explored(arrays, lambda b: int(actions[best(vectors, b)]), MOST_POINTS):
+        weights.setdefault(best(vectors, belief), (weight, belief))
+    begin = best(vectors, arrays.start)
+    nodes, successors = [begin], list[list[int]]()
+    for node in nodes:  # the list grows during the loop
+        own = np.isfinite(vectors[node]).astype(np.float64)
+        belief = weights[node][1] if node in weights else own / max(1.0, own.sum())
+        row = list[int]()
+        for matrix in arrays.joint[int(actions[node])]:
+            after = np.zeros_like(belief) if matrix is None else matrix.T @ belief
+            then = best(vectors, after) if after.any() else begin
+            if then not in nodes:
+                nodes.append(then)
+            row.append(nodes.index(then))
+        successors.append(row)
+    return np.array(nodes, dtype=np.int64), np.array(successors, dtype=np.int64)
+
+
+def controller_value(arrays: Arrays, actions: IndexArray, successors: IndexArray) -> FloatArray:
+    """Return about the value (n, S) of a controller of n nodes."""
+    value: FloatArray = np.full((actions.size, arrays.start.size), float(arrays.reward.min()) / (1.0 - arrays.gamma))
+    size = float(np.abs(arrays.reward).max()) / (1.0 - arrays.gamma)
+    for _ in range(MOST_SWEEPS):
+        renewed = backup(arrays, actions, successors, value)
+        change = float(np.abs(renewed - value).max())
+        value = renewed
+        if change <= 4.0 * EPS * size:
+            break
+    return value
+
+
+def backup(arrays: Arrays, actions: IndexArray, successors: IndexArray, value: FloatArray) -> FloatArray:
+    """Return what each node of a controller earns, if its successors have these values."""
+    renewed = arrays.reward[actions]
+    for a, views in enumerate(arrays.joint):
+        own = np.flatnonzero(actions == a)
+        for z, matrix in enumerate(views):
+            if matrix is not None and own.size:
+                renewed[own] += arrays.gamma * (matrix @ value[successors[own, z]].T).T
+    return renewed
+
+
+# ------------------------------------------------------------------------------------------------ above
+
+
+def informed_backup(arrays: Arrays, uppers: FloatArray) -> FloatArray:
+    """Return one backup of the fast informed bound (A, S)."""
+    renewed = arrays.reward.copy()
+    for a, views in enumerate(arrays.joint):
+        for matrix in views:
+            if matrix is not None:
+                renewed[a] += arrays.gamma * (matrix @ uppers.T).max(axis=1)
+    return renewed
+
+
+def informed_bound(arrays: Arrays) -> FloatArray:
+    """Return about the fast informed bound, (A, S) float64."""
+    uppers: FloatArray = np.full(arrays.reward.shape, float(arrays.reward.max()) / (1.0 - arrays.gamma))
+    size = float(np.abs(arrays.reward).max()) / (1.0 - arrays.gamma)
+    for _ in range(MOST_SWEEPS):
+        renewed = informed_backup(arrays, uppers)
+        change = float(np.abs(renewed - uppers).max())
+        uppers = renewed
+        if change <= 4.0 * EPS * size:
+            break
+    return uppers
+
+
+class Points(NamedTuple):
+    """Upper bounds at beliefs, and by which of them each follows."""
+
+    beliefs: FloatArray
+    """(n, S)"""
+    q: FloatArray
+    """(n, A) upper bounds on the value of each action"""
+    high: FloatArray
+    """(n,)"""
+    use: IndexArray
+    """(n, A, Z) the point that bounds what follows; -1 for the fast informed bound"""
+    start: float
+    """The bound at the start"""
+
+
+def points_of(arrays: Arrays, uppers: FloatArray, beliefs: FloatArray) -> Points:
+    """Return upper bounds at beliefs (n, S), by iteration from the fast informed bound (A, S)."""
+    n, (n_actions, states) = len(beliefs), uppers.shape
+    views = len(arrays.joint[0])
+    following = np.zeros((n, n_actions, views, states))
+    for a, matrices in enumerate(arrays.joint):
+        for z, matrix in enumerate(matrices):
+            if matrix is not None:
+                following[:, a, z] = (matrix.T @ beliefs.T).T
+    flat = following.reshape(-1, states)
+    possible = np.flatnonzero(flat.any(axis=1))
+    flat = np.vstack([flat[possible], arrays.start])
+    share = np.empty((len(flat), n))
+    for j, belief in enumerate(beliefs):
+        own = np.flatnonzero(belief)
+        share[:, j] = (flat[:, own] / belief[own]).min(axis=1)
+    informed, earned = (flat @ uppers.T).max(axis=1), beliefs @ arrays.reward.T
+    first, alone = uppers.max(axis=0), np.flatnonzero(np.count_nonzero(beliefs, axis=1) == 1)
+    high, size = (beliefs @ uppers.T).max(axis=1), float(np.abs(uppers).max())
+    chosen, between, q = np.zeros(len(flat), dtype=np.int64), informed, np.zeros((n, n_actions))
+    for _ in range(MOST_SWEEPS):
+        corner = first.copy()
+        np.minimum.at(corner, np.argmax(beliefs[alone], axis=1), high[alone])
+        lowered = share * (high - beliefs @ corner)
+        chosen = np.argmin(lowered, axis=1)
+        between = flat @ corner + lowered[np.arange(len(flat)), chosen]
+        ahead = np.zeros(n * n_actions * views)
+        ahead[possible] = np.minimum(informed, between)[:-1]
+        q = earned + arrays.gamma * ahead.reshape(n, n_actions, views).sum(axis=2)
+        change = float((high - q.max(axis=1)).max())
+        high = np.minimum(high, q.max(axis=1))
+        if change <= 1e-14 * size:
+            break
+    use: IndexArray = np.full(n * n_actions * views, -1, dtype=np.int64)
+    use[possible] = np.where(between < informed, chosen, -1)[:-1]
+    return Points(beliefs, q, high, use.reshape(n, n_actions, views), float(min(informed[-1], between[-1])))
+
+
+def points_from_the_start(arrays: Arrays, uppers: FloatArray) -> Points:
+    """Return upper bounds at beliefs that follow from the start by the actions that seem to be the best."""
+    n_actions, states = uppers.shape
+    each = n_actions * len(arrays.joint[0])
+    most = max(1, min(MOST_POINTS, int((MOST_NUMBERS / each) ** 0.5), MOST_NUMBERS // (each * states)))
+    corners = np.eye(states) if states <= CORNERS else np.zeros((0, states))
+    known = dict[bytes, FloatArray]()
+    found = points_of(arrays, uppers, arrays.start[np.newaxis])
+    for k in range(1, ROUNDS + 1):
+        beliefs = [
+            belief
+            for _, belief in explored(
+                arrays, lambda b: int(np.argmax(known.get(b.tobytes(), uppers @ b))), most * k // ROUNDS
+            )
+        ]
+        found = points_of(arrays, uppers, np.unique(np.vstack([*beliefs, *corners]), axis=0))
+        known = {belief.tobytes(): q for belief, q in zip(found.beliefs, found.q, strict=True)}
+    return found
+
+
+# ------------------------------------------------------------------------------------------------ both
+
+
+def explored(arrays: Arrays, choose: Callable[[FloatArray], int], count: int) -> list[tuple[float, FloatArray]]:
+    """Return beliefs that are met from the start, the likeliest first, and how likely, discounted, each is.
+
+    Parameters
+    ----------
+    arrays : Arrays
+        The model.
+    choose : callable
+        From a belief (S,) to the number of the action.
+    count : int
+        Number of beliefs, at most.
+    """
+    heap, pushed, met = [(-1.0, 0, arrays.start)], 0, dict[bytes, tuple[float, FloatArray]]()
+    while heap and len(met) < max(1, count):
+        weight, _, belief = heapq.heappop(heap)
+        key = belief.round(SAME).tobytes()
+        if key in met:
+            continue
+        met[key] = (-weight, belief)
+        for matrix in arrays.joint[choose(belief)]:
+            after = np.zeros_like(belief) if matrix is None else matrix.T @ belief
+            likely = float(after.sum())
+            if likely > 0.0:
+                pushed += 1
+                heapq.heappush(heap, (weight * arrays.gamma * likely, pushed, (after / likely).round(DIGITS)))
+    return list(met.values())
+
+
+def proof_of_plan(text: str, spare: int, vectors: FloatArray, actions: IndexArray) -> str:
+    """Return the lines of a proof about a model whose states are hidden.
+
+    Parameters
+    ----------
+    text : str
+        The model, as the checker reads it.
+    spare : int
+        By how many units of the last decimal the inequalities hold at least.
+    vectors, actions : ndarray (n, S) float64, (n,) int64
+        The plan; the states may be one less than in the text.
+
+    Returns
+    -------
+    str
+        The lines.
+
+    Raises
+    ------
+    Refused
+        If the text is not what the checker reads.
+    ParameterError
+        If it is about another number of states.
+    """
+    model = Model(text)
+    arrays = arrays_of(model)
+    added = len(model.states) - vectors.shape[1]
+    if added not in (0, 1):
+        raise ParameterError(
+            f"the plan is about {vectors.shape[1]} states, and the file of its model has {len(model.states)}: name the "
+            "file that the model is from"
+        )
+    nodes, successors = controller_of(arrays, np.pad(vectors, ((0, 0), (0, added))), actions)
+    value, uppers = controller_value(arrays, actions[nodes], successors), informed_bound(arrays)
+    grid = grid_for(np.array([np.abs(value).max(), np.abs(uppers).max()]))
+    # Rounding of the sums, of the rows and of the decimals, in every backup.
+    rounding = 4.0 * EPS * grid.largest * (len(model.states) + 8) + (spare + 2) * float(grid.unit)
+    slack = 1.0 - arrays.gamma
+    short = float((value - backup(arrays, actions[nodes], successors, value)).max(initial=0.0))
+    value = value - (short + rounding) / slack
+    uppers = uppers + (float((informed_backup(arrays, uppers) - uppers).max(initial=0.0)) + rounding) / slack
+    points = points_from_the_start(arrays, uppers)
+    high = points.high + (float((points.q.max(axis=1) - points.high).max(initial=0.0)) + 4.0 * rounding) / slack
+    bounds = float((value @ arrays.start).max()) - rounding, points.start + 8.0 * rounding / slack
+
+    def row(numbers: FloatArray) -> str:
+        return " ".join(grid.text(grid.nearest(x)) for x in numbers.tolist())
+
+    lines = [
+        f"vector {model.actions[a]} {' '.join(map(str, follows))} {row(own)}"
+        for a, follows, own in zip(actions[nodes].tolist(), successors.tolist(), value, strict=True)
+    ]
+    lines += [f"upper {action} {row(own)}" for action, own in zip(model.actions, uppers, strict=True)]
+    for belief, bound, use in zip(points.beliefs.tolist(), high, points.use, strict=True):
+        weights = " ".join(f"{state}={b!r}" for state, b in zip(model.states, belief, strict=True) if b)
+        lines.append(f"point {row(bound[np.newaxis])} {' '.join(map(str, use.reshape(-1).tolist()))} {weights}")
+    return "".join(f"{line}\n" for line in [*lines, f"value {row(np.array(bounds))}"])
