@@ -52,7 +52,7 @@ class Model:
     """rows[s][a] = mean reward, {t: a whole number in proportion to p(t | s, a)}, sum of these numbers."""
 
     def __init__(self, text: str) -> None:
-        head: dict[str, list[str]] = {"values": ["reward"], "states": [], "actions": [], "discount": ["?"]}
+        head: dict[str, list[str]] = {"values": ["reward"], "states": [], "actions": [], "discount": ["no discount:"]}
         cells: dict[str, dict[tuple[str, ...], Fraction]] = {"T": {}, "R": {}}
         for line in filter(str.strip, (line.partition("#")[0] for line in text.splitlines())):
             key, *words = line.replace(":", " ").split()

@@ -1,13 +1,12 @@
 """From a plan for hidden states to a proof that `rlsuite.planning.pomdp.verify` accepts: vectors below, points above.
 
-Below: the vectors of the plan become the nodes of a controller, each of which goes on, after an observation, with the
-vector that is the best then. Its value is computed, and lowered by what is left over, divided by 1 - gamma.
+Below: the beliefs that the plan meets become the nodes of a controller, each of which goes on, after an observation,
+with the node that is the best then. Its value is computed, and lowered by what is left over, divided by 1 - gamma.
 
-Above: the fast informed bound F_a, and upper bounds v_k at beliefs b_k that follow from the start by actions that may be
-the best. With H the backup of these, in which what follows is bounded by F or by interpolation between a point and the
+Above: the fast informed bound F_a, and upper bounds v_k at beliefs b_k that follow from the start by good actions. With H the backup of these, in which what follows is bounded by F or by interpolation between a point and the
 corners (Hauskrecht 2000: the sawtooth), v = F(b) is a bound with v >= H v, and so is each iterate of v = min(v, H v). H
 contracts and keeps order, and the optimal values at the points are at most what it makes of them, as V is convex: so
-the optimum is at most any v with v >= H v. What rounding spoils is mended by a constant, as below.
+the optimum is at most any v with v >= H v. What rounding spoils is mended by a constant.
 """
 
 import heapq
@@ -27,14 +26,20 @@ EPS = float(np.finfo(np.float64).eps)
 MOST_SWEEPS = 100_000
 """Sweeps over a controller, or over the points, at most."""
 
-MOST_NUMBERS = 2**24
-"""Numbers kept for the interpolation between points: they limit how many points there are."""
+MOST_SHARES, MOST_NUMBERS = 2**22, 2**24
+"""Numbers kept for the interpolation between points, and for what follows them: they limit how many points there are."""
 
 MOST_POINTS = 400
 """Points of a proof."""
 
 ROUNDS = 4
 """How often the points are chosen anew, by the bounds of the former."""
+
+ROUNDS_BELOW = 12
+"""Steps of policy iteration, at most."""
+
+ENOUGH, FINE = 1e-6, 1e-13
+"""Changes that end an iteration, in times of the largest value, while points are chosen and at the end."""
 
 CORNERS = 64
 """Up to this many states, beliefs that are sure of a state are points as well."""
@@ -80,36 +85,68 @@ def _matrix(entries: Sequence[tuple[float, int, int]], n: int) -> Any:
 # ------------------------------------------------------------------------------------------------ below
 
 
+class Controller(NamedTuple):
+    """A finite-state controller, and about its value."""
+
+    actions: IndexArray
+    """(n,) int64"""
+    successors: IndexArray
+    """(n, Z) int64"""
+    value: FloatArray
+    """(n, S)"""
+
+
 def best(vectors: FloatArray, belief: FloatArray) -> int:
     """Return the number of the best vector (n, S) in a belief; entries may be minus infinity."""
     possible = np.flatnonzero(belief)
     return int(np.argmax(vectors[:, possible] @ belief[possible]))
 
 
-def controller_of(arrays: Arrays, vectors: FloatArray, actions: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Return the vectors that become nodes, (m,) int64, the first for the start, and how each goes on: (m, Z) int64."""
-    weights: dict[int, tuple[float, FloatArray]] = {}
-    for weight, belief in explored(arrays, lambda b: int(actions[best(vectors, b)]), MOST_POINTS):
-        weights.setdefault(best(vectors, belief), (weight, belief))
-    begin = best(vectors, arrays.start)
-    nodes, successors = [begin], list[list[int]]()
+def controller_of(arrays: Arrays, vectors: FloatArray, actions: IndexArray) -> Controller:
+    """Return a controller with a node for each belief that the plan meets, improved by policy iteration.
+
+    Ji, Parr, Li, Liao and Carin 2007, point-based policy iteration: each node takes the action, and goes on with the
+    nodes, that are the best in its belief by the values of the present ones; then all are evaluated.
+    """
+    least = float(arrays.reward.min()) / (1.0 - arrays.gamma)
+    met = explored(arrays, lambda b: int(actions[best(vectors, b)]), most_points(arrays))
+    beliefs = np.array([belief for _, belief in met])
+    first = [best(vectors, belief) for belief in beliefs]
+    chosen, value = actions[first], np.maximum(vectors[first], least)
+    after = following(arrays, beliefs)
+    flat, rows = after.reshape(-1, beliefs.shape[1]), np.arange(len(beliefs))
+    found = Controller(chosen, np.zeros((len(beliefs), after.shape[2]), dtype=np.int64), np.full_like(value, least))
+    for k in range(ROUNDS_BELOW):
+        ahead = flat @ value.T
+        then = np.argmax(ahead, axis=1).reshape(after.shape[:3])
+        if k > 0:
+            earned = beliefs @ arrays.reward.T + arrays.gamma * ahead.max(axis=1).reshape(after.shape[:3]).sum(axis=2)
+            chosen = np.argmax(earned, axis=1)
+        successors = then[rows, chosen]
+        value = controller_value(arrays, chosen, successors, value)
+        gain = float((value @ arrays.start).max() - (found.value @ arrays.start).max())
+        if gain > 0.0:
+            found = Controller(chosen, successors, value)
+        if gain <= ENOUGH * abs(least):
+            break
+    return _met(arrays, found)
+
+
+def _met(arrays: Arrays, whole: Controller) -> Controller:
+    """Return the nodes that are met from the best one at the start, which becomes the first."""
+    nodes = [int(np.argmax(whole.value @ arrays.start))]
+    number_of = {nodes[0]: 0}
     for node in nodes:  # the list grows during the loop
-        own = np.isfinite(vectors[node]).astype(np.float64)
-        belief = weights[node][1] if node in weights else own / max(1.0, own.sum())
-        row = list[int]()
-        for matrix in arrays.joint[int(actions[node])]:
-            after = np.zeros_like(belief) if matrix is None else matrix.T @ belief
-            then = best(vectors, after) if after.any() else begin
-            if then not in nodes:
+        for z, then in enumerate(whole.successors[node].tolist()):
+            if then not in number_of and arrays.joint[int(whole.actions[node])][z] is not None:
+                number_of[then] = len(nodes)
                 nodes.append(then)
-            row.append(nodes.index(then))
-        successors.append(row)
-    return np.array(nodes, dtype=np.int64), np.array(successors, dtype=np.int64)
+    successors = [[number_of.get(then, 0) for then in whole.successors[node].tolist()] for node in nodes]
+    return Controller(whole.actions[nodes], np.array(successors, dtype=np.int64), whole.value[nodes])
 
 
-def controller_value(arrays: Arrays, actions: IndexArray, successors: IndexArray) -> FloatArray:
-    """Return about the value (n, S) of a controller of n nodes."""
-    value: FloatArray = np.full((actions.size, arrays.start.size), float(arrays.reward.min()) / (1.0 - arrays.gamma))
+def controller_value(arrays: Arrays, actions: IndexArray, successors: IndexArray, value: FloatArray) -> FloatArray:
+    """Return about the value (n, S) of a controller of n nodes, from a first guess of it."""
     size = float(np.abs(arrays.reward).max()) / (1.0 - arrays.gamma)
     for _ in range(MOST_SWEEPS):
         renewed = backup(arrays, actions, successors, value)
@@ -172,16 +209,11 @@ class Points(NamedTuple):
     """The bound at the start"""
 
 
-def points_of(arrays: Arrays, uppers: FloatArray, beliefs: FloatArray) -> Points:
+def points_of(arrays: Arrays, uppers: FloatArray, beliefs: FloatArray, enough: float) -> Points:
     """Return upper bounds at beliefs (n, S), by iteration from the fast informed bound (A, S)."""
     n, (n_actions, states) = len(beliefs), uppers.shape
     views = len(arrays.joint[0])
-    following = np.zeros((n, n_actions, views, states))
-    for a, matrices in enumerate(arrays.joint):
-        for z, matrix in enumerate(matrices):
-            if matrix is not None:
-                following[:, a, z] = (matrix.T @ beliefs.T).T
-    flat = following.reshape(-1, states)
+    flat = following(arrays, beliefs).reshape(-1, states)
     possible = np.flatnonzero(flat.any(axis=1))
     flat = np.vstack([flat[possible], arrays.start])
     share = np.empty((len(flat), n))
@@ -203,7 +235,7 @@ def points_of(arrays: Arrays, uppers: FloatArray, beliefs: FloatArray) -> Points
         q = earned + arrays.gamma * ahead.reshape(n, n_actions, views).sum(axis=2)
         change = float((high - q.max(axis=1)).max())
         high = np.minimum(high, q.max(axis=1))
-        if change <= 1e-14 * size:
+        if change <= enough * size:
             break
     use: IndexArray = np.full(n * n_actions * views, -1, dtype=np.int64)
     use[possible] = np.where(between < informed, chosen, -1)[:-1]
@@ -212,25 +244,39 @@ def points_of(arrays: Arrays, uppers: FloatArray, beliefs: FloatArray) -> Points
 
 def points_from_the_start(arrays: Arrays, uppers: FloatArray) -> Points:
     """Return upper bounds at beliefs that follow from the start by the actions that seem to be the best."""
-    n_actions, states = uppers.shape
-    each = n_actions * len(arrays.joint[0])
-    most = max(1, min(MOST_POINTS, int((MOST_NUMBERS / each) ** 0.5), MOST_NUMBERS // (each * states)))
+    states = uppers.shape[1]
     corners = np.eye(states) if states <= CORNERS else np.zeros((0, states))
     known = dict[bytes, FloatArray]()
-    found = points_of(arrays, uppers, arrays.start[np.newaxis])
+
+    def choose(belief: FloatArray) -> int:
+        return int(np.argmax(known.get(belief.tobytes(), uppers @ belief)))
+
+    found = points_of(arrays, uppers, arrays.start[np.newaxis], ENOUGH)
     for k in range(1, ROUNDS + 1):
-        beliefs = [
-            belief
-            for _, belief in explored(
-                arrays, lambda b: int(np.argmax(known.get(b.tobytes(), uppers @ b))), most * k // ROUNDS
-            )
-        ]
-        found = points_of(arrays, uppers, np.unique(np.vstack([*beliefs, *corners]), axis=0))
-        known = {belief.tobytes(): q for belief, q in zip(found.beliefs, found.q, strict=True)}
+        beliefs = [belief for _, belief in explored(arrays, choose, most_points(arrays) * k // ROUNDS)]
+        enough = FINE if k == ROUNDS else ENOUGH
+        found = points_of(arrays, uppers, np.unique(np.vstack([*beliefs, *corners]), axis=0), enough)
+        known |= {belief.tobytes(): q for belief, q in zip(found.beliefs, found.q, strict=True)}
     return found
 
 
 # ------------------------------------------------------------------------------------------------ both
+
+
+def most_points(arrays: Arrays) -> int:
+    """Return how many beliefs there is room for."""
+    each = len(arrays.joint) * len(arrays.joint[0])
+    return max(1, min(MOST_POINTS, int((MOST_SHARES / each) ** 0.5), MOST_NUMBERS // (each * arrays.start.size)))
+
+
+def following(arrays: Arrays, beliefs: FloatArray) -> FloatArray:
+    """Return what follows beliefs (n, S), times how likely it is: (n, A, Z, S) float64."""
+    after = np.zeros((len(beliefs), len(arrays.joint), len(arrays.joint[0]), beliefs.shape[1]))
+    for a, matrices in enumerate(arrays.joint):
+        for z, matrix in enumerate(matrices):
+            if matrix is not None:
+                after[:, a, z] = (matrix.T @ beliefs.T).T
+    return after
 
 
 def explored(arrays: Arrays, choose: Callable[[FloatArray], int], count: int) -> list[tuple[float, FloatArray]]:
@@ -293,13 +339,13 @@ def proof_of_plan(text: str, spare: int, vectors: FloatArray, actions: IndexArra
             f"the plan is about {vectors.shape[1]} states, and the file of its model has {len(model.states)}: name the "
             "file that the model is from"
         )
-    nodes, successors = controller_of(arrays, np.pad(vectors, ((0, 0), (0, added))), actions)
-    value, uppers = controller_value(arrays, actions[nodes], successors), informed_bound(arrays)
+    chosen, successors, value = controller_of(arrays, np.pad(vectors, ((0, 0), (0, added))), actions)
+    uppers = informed_bound(arrays)
     grid = grid_for(np.array([np.abs(value).max(), np.abs(uppers).max()]))
     # Rounding of the sums, of the rows and of the decimals, in every backup.
     rounding = 4.0 * EPS * grid.largest * (len(model.states) + 8) + (spare + 2) * float(grid.unit)
     slack = 1.0 - arrays.gamma
-    short = float((value - backup(arrays, actions[nodes], successors, value)).max(initial=0.0))
+    short = float((value - backup(arrays, chosen, successors, value)).max(initial=0.0))
     value = value - (short + rounding) / slack
     uppers = uppers + (float((informed_backup(arrays, uppers) - uppers).max(initial=0.0)) + rounding) / slack
     points = points_from_the_start(arrays, uppers)
@@ -311,7 +357,7 @@ def proof_of_plan(text: str, spare: int, vectors: FloatArray, actions: IndexArra
 
     lines = [
         f"vector {model.actions[a]} {' '.join(map(str, follows))} {row(own)}"
-        for a, follows, own in zip(actions[nodes].tolist(), successors.tolist(), value, strict=True)
+        for a, follows, own in zip(chosen.tolist(), successors.tolist(), value, strict=True)
     ]
     lines += [f"upper {action} {row(own)}" for action, own in zip(model.actions, uppers, strict=True)]
     for belief, bound, use in zip(points.beliefs.tolist(), high, points.use, strict=True):

@@ -1,12 +1,12 @@
 """Check a proof about hidden states in exact arithmetic: python verify.py MODEL.pomdp PLAN.cert needs only Python.
 
 MODEL.pomdp is Cassandra's text, a statement in a line: discount: values: states: actions: observations: start:,
-T: ACTION : STATE : NEXT P, O: ACTION : NEXT : OBSERVATION P, R: ACTION : STATE : NEXT : OBSERVATION REWARD; * in R:, and
-as the ACTION of O:, is any. Numbers count as they are written, 0.1 as 1/10. Rows of probabilities are divided by their
+T: ACTION : STATE : NEXT P, O: ACTION : NEXT : OBSERVATION P, R: ACTION : STATE : NEXT : OBSERVATION REWARD; * is any, in
+R: and as the ACTION of O:. Numbers count as they are written, 0.1 as 1/10. Rows of probabilities are divided by their
 sums, which must be within 1/500 of 1. V is the most that any policy earns, discounted; x . b is sum x(s) b(s).
 
-vector ACTION NEXT... VALUE...      a plan: after observation z it goes on with vector NEXT[z] (the first is 0). VALUE is
-                                    at most the reward and, discounted, the VALUEs that follow, in each hidden state.
+vector ACTION NEXT... VALUE...      a plan: after observation z it goes on with vector NEXT[z] (the first is 0). VALUE
+                                    is at most the reward and, discounted, what follows, in each hidden state.
 upper ACTION VALUE...               V(b) <= max VALUE . b of all uppers: VALUE is at least the reward of ACTION and,
                                     discounted, what the best upper says after each observation (fast informed bound).
 point HIGH USE... STATE=WEIGHT...   V(b) <= HIGH in the belief b of the WEIGHTs: HIGH is at least what each action earns
@@ -67,7 +67,7 @@ class Model:
     """rows[s][a] = mean reward, {observation: {next state: weight}}, sum of the weights."""
 
     def __init__(self, text: str) -> None:
-        head: dict[str, list[str]] = {"values": ["reward"], "start": ["uniform"], "discount": ["?"]}
+        head: dict[str, list[str]] = {"values": ["reward"], "start": ["uniform"], "discount": ["no discount:"]}
         names, cells = dict[str, dict[str, int]](), {key: dict[tuple[str, ...], Numbers]() for key in SLOTS}
         for line in filter(str.strip, (line.partition("#")[0] for line in text.splitlines())):
             key, *words = line.replace(":", " ").split()
