@@ -19,7 +19,7 @@ from hashlib import sha256
 from math import ceil, floor, log10
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -310,7 +310,7 @@ def proof_of_values(text: str, spare: int, value: FloatArray, policy: IndexArray
     legal = {state: list(rows) for state, rows in model.rows.items()}
     chosen = dict[str, list[str]]()
     for (state, rows), action in zip(legal.items(), policy.tolist(), strict=True):
-        wanted = model.actions[action] if action >= 0 else ""
+        wanted: str = model.actions[int(action)] if action >= 0 else ""
         chosen[state] = [wanted] if wanted in rows else rows[:1]
     high, low = _Side(model, legal, grid, 1), _Side(model, chosen, grid, -1)
     nearest = {state: grid.nearest(v) for state, v in zip(legal, value.tolist(), strict=True)}
@@ -346,13 +346,15 @@ def _steps(model: Model, chosen: dict[str, list[str]]) -> list[float]:
         for t, w in model.rows[state][action][1].items()
     ]
     n = len(number_of)
-    row, column, weight = (np.array(each) for each in zip(*entries, strict=True)) if entries else (np.zeros(0),) * 3
-    P = csc_array((weight, (row.astype(int), column.astype(int))), shape=(n, n))
-    _, part = connected_components(P, connection="strong")
+    row: IndexArray = np.array([entry[0] for entry in entries], dtype=np.int64)
+    column: IndexArray = np.array([entry[1] for entry in entries], dtype=np.int64)
+    P: Any = csc_array((np.array([entry[2] for entry in entries]), (row, column)), shape=(n, n))
+    part: IndexArray = connected_components(P, connection="strong")[1].astype(np.int64)
     leaves = np.zeros(n, dtype=np.bool_)
     leaves[part[row[part[row] != part[column]]]] = True
     goes_on = np.flatnonzero(leaves[part])
-    steps = np.zeros(n)
+    steps: FloatArray = np.zeros(n)
     if goes_on.size:
-        steps[goes_on] = spsolve(identity(goes_on.size, format="csc") - P[goes_on][:, goes_on], np.ones(goes_on.size))
+        within: Any = identity(goes_on.size, format="csc") - P[goes_on][:, goes_on]
+        steps[goes_on] = spsolve(within, np.ones(goes_on.size))
     return np.maximum(steps, 0.0).tolist()

@@ -147,7 +147,10 @@ class Solution(Kept):
         """Return the content of a .cert file; see `write`."""
         from rlsuite.planning.proof import proof_of_values, written
 
-        return written(self.lookahead.mdp, model, lambda *how: proof_of_values(*how, self.value, self.policy))
+        def prove(text: str, spare: int) -> str:
+            return proof_of_values(text, spare, self.value, self.policy)
+
+        return written(self.lookahead.mdp, model, prove)
 
     @classmethod
     def _restored(cls, shelf: Shelf) -> Self:

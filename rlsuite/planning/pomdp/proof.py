@@ -3,10 +3,11 @@
 Below: the beliefs that the plan meets become the nodes of a controller, each of which goes on, after an observation,
 with the node that is the best then. Its value is computed, and lowered by what is left over, divided by 1 - gamma.
 
-Above: the fast informed bound F_a, and upper bounds v_k at beliefs b_k that follow from the start by good actions. With H the backup of these, in which what follows is bounded by F or by interpolation between a point and the
-corners (Hauskrecht 2000: the sawtooth), v = F(b) is a bound with v >= H v, and so is each iterate of v = min(v, H v). H
-contracts and keeps order, and the optimal values at the points are at most what it makes of them, as V is convex: so
-the optimum is at most any v with v >= H v. What rounding spoils is mended by a constant.
+Above: the fast informed bound F_a, and upper bounds v_k at beliefs b_k that follow from the start. With H the backup of
+these, in which what follows is bounded by F, or by interpolation between a point and the corners (Hauskrecht 2000: the
+sawtooth), v = F(b) is a bound with v >= H v, and so is each iterate of v = min(v, H v). H contracts and keeps order,
+and the optimal values at the points are at most what it makes of them, as V is convex: so the optimum is at most any v
+with v >= H v. What rounding spoils is mended by a constant.
 """
 
 import heapq
@@ -27,7 +28,7 @@ MOST_SWEEPS = 100_000
 """Sweeps over a controller, or over the points, at most."""
 
 MOST_SHARES, MOST_NUMBERS = 2**22, 2**24
-"""Numbers kept for the interpolation between points, and for what follows them: they limit how many points there are."""
+"""Numbers kept for the interpolation between points, and for what follows them, which limits how many there are."""
 
 MOST_POINTS = 400
 """Points of a proof."""
@@ -223,12 +224,13 @@ def points_of(arrays: Arrays, uppers: FloatArray, beliefs: FloatArray, enough: f
     informed, earned = (flat @ uppers.T).max(axis=1), beliefs @ arrays.reward.T
     first, alone = uppers.max(axis=0), np.flatnonzero(np.count_nonzero(beliefs, axis=1) == 1)
     high, size = (beliefs @ uppers.T).max(axis=1), float(np.abs(uppers).max())
-    chosen, between, q = np.zeros(len(flat), dtype=np.int64), informed, np.zeros((n, n_actions))
+    between, q = informed, np.zeros((n, n_actions))
+    chosen: IndexArray = np.zeros(len(flat), dtype=np.int64)
     for _ in range(MOST_SWEEPS):
         corner = first.copy()
         np.minimum.at(corner, np.argmax(beliefs[alone], axis=1), high[alone])
         lowered = share * (high - beliefs @ corner)
-        chosen = np.argmin(lowered, axis=1)
+        chosen[:] = np.argmin(lowered, axis=1)
         between = flat @ corner + lowered[np.arange(len(flat)), chosen]
         ahead = np.zeros(n * n_actions * views)
         ahead[possible] = np.minimum(informed, between)[:-1]
@@ -238,7 +240,7 @@ def points_of(arrays: Arrays, uppers: FloatArray, beliefs: FloatArray, enough: f
         if change <= enough * size:
             break
     use: IndexArray = np.full(n * n_actions * views, -1, dtype=np.int64)
-    use[possible] = np.where(between < informed, chosen, -1)[:-1]
+    np.put(use, possible, np.where(between < informed, chosen, -1)[:-1])
     return Points(beliefs, q, high, use.reshape(n, n_actions, views), float(min(informed[-1], between[-1])))
 
 

@@ -422,7 +422,11 @@ class AlphaVectorSolution(BeliefPlan):
         if self.horizon is not None or isinstance(self, UpperBoundSolution):
             kind = "upper bounds" if self.horizon is None else "a plan with a horizon"
             raise ParameterError(f"there is no proof for {kind}: only for plans without an end, as of sarsop")
-        return written(self.pomdp, model, lambda *how: proof_of_plan(*how, self.alpha_vectors, self.actions))
+
+        def prove(text: str, spare: int) -> str:
+            return proof_of_plan(text, spare, self.alpha_vectors, self.actions)
+
+        return written(self.pomdp, model, prove)
 
     @property
     def n_vectors(self) -> int:

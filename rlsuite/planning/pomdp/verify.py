@@ -1,9 +1,9 @@
 """Check a proof about hidden states in exact arithmetic: python verify.py MODEL.pomdp PLAN.cert needs only Python.
 
 MODEL.pomdp is Cassandra's text, a statement in a line: discount: values: states: actions: observations: start:,
-T: ACTION : STATE : NEXT P, O: ACTION : NEXT : OBSERVATION P, R: ACTION : STATE : NEXT : OBSERVATION REWARD; * is any, in
-R: and as the ACTION of O:. Numbers count as they are written, 0.1 as 1/10. Rows of probabilities are divided by their
-sums, which must be within 1/500 of 1. V is the most that any policy earns, discounted; x . b is sum x(s) b(s).
+T: ACTION : STATE : NEXT P, O: ACTION : NEXT : OBSERVATION P, R: ACTION : STATE : NEXT : OBSERVATION REWARD; in R:, and
+for the ACTION of O:, * is any. Numbers count as written, 0.1 as 1/10. Rows of probabilities are divided by their sums,
+which must be within 1/500 of 1. V is the most that any policy earns, discounted; x . b is sum x(s) b(s).
 
 vector ACTION NEXT... VALUE...      a plan: after observation z it goes on with vector NEXT[z] (the first is 0). VALUE
                                     is at most the reward and, discounted, what follows, in each hidden state.
@@ -27,10 +27,12 @@ from pathlib import Path
 from typing import TypeVar
 
 NUMBER = re.compile(r"[-+]?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][-+]?[0-9]{1,3})?")
-SLOTS = {"T": ("actions", "states", "states"), "O": ("actions", "states", "observations")}
-SLOTS["R"] = (*SLOTS["T"], "observations")
+SLOTS = {"T": ["actions", "states", "states"], "O": ["actions", "states", "observations"]}
+SLOTS["R"] = [*SLOTS["T"], "observations"]
 K = TypeVar("K")
-Numbers, Part, Lines = dict[str, Fraction], dict[str, int], dict[str, list[list[str]]]
+Numbers = dict[str, Fraction]
+Part = dict[str, int]
+Lines = dict[str, list[list[str]]]
 
 
 class Refused(ValueError):
