@@ -239,7 +239,7 @@ def points_of(arrays: Arrays, uppers: FloatArray, beliefs: FloatArray, enough: f
         high = np.minimum(high, q.max(axis=1))
         if change <= enough * size:
             break
-    use: IndexArray = np.full(n * n_actions * views, -1, dtype=np.int64)
+    use: IndexArray = np.zeros(n * n_actions * views, dtype=np.int64) - 1
     np.put(use, possible, np.where(between < informed, chosen, -1)[:-1])
     return Points(beliefs, q, high, use.reshape(n, n_actions, views), float(min(informed[-1], between[-1])))
 

@@ -1,0 +1,66 @@
+"""What a proof about hidden states is made of."""
+
+import numpy as np
+import pytest
+
+from rlsuite.errors import ParameterError
+from rlsuite.models import POMDP
+from rlsuite.planning import solve
+from rlsuite.planning.pomdp import verify
+from rlsuite.planning.pomdp.proof import arrays_of, controller_of, informed_bound, points_from_the_start
+from rlsuite.planning.proof import checked, text_of
+
+EAR, HALF = [[0.85, 0.15], [0.15, 0.85]], [[0.5, 0.5]] * 2
+
+
+def tiger() -> POMDP:
+    return POMDP.from_arrays(
+        [np.eye(2), HALF, HALF], [[-1, -1], [-100, 10], [10, -100]], [EAR, HALF, HALF], order="ass", gamma=0.95,
+        start=[0.5, 0.5],
+    )  # fmt: skip
+
+
+def test_bounds_of_the_tiger():
+    arrays = arrays_of(verify.Model(text_of(tiger())))
+    assert arrays.reward.tolist() == [[-1, -1], [-100, 10], [10, -100]]
+    uppers = informed_bound(arrays)
+    assert (uppers @ arrays.start).max() == pytest.approx(87.179, abs=1e-3)  # KLC98, as in the tests of that bound
+    points = points_from_the_start(arrays, uppers)
+    assert points.start == pytest.approx(19.3713683559, abs=2.1e-8)
+    plan = solve(tiger(), "sarsop", gap=1e-4)
+    controller = controller_of(arrays, plan.alpha_vectors, plan.actions)
+    assert (controller.value[0] @ arrays.start) == pytest.approx(19.3713683559, abs=2.1e-8)
+
+
+def test_a_plan_writes_its_proof(tmp_path):
+    plan = solve(tiger(), "sarsop", gap=1e-3)
+    plan.write(tmp_path / "plan.cert")
+    found = checked(text_of(tiger()), (tmp_path / "plan.cert").read_text())
+    assert found.right, found.sentence
+    other = tiger().replace(mdp=tiger().mdp.replace(reward=tiger().mdp.reward - 1))
+    assert not checked(text_of(other), (tmp_path / "plan.cert").read_text()).right
+
+
+def test_episodes_that_end_get_a_state_and_an_observation(tmp_path):
+    look, guess = [[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 0, 1]] * 3
+    cups = POMDP.from_arrays(
+        [look, guess, guess], [[-1, -1, 0], [10, -20, 0], [-20, 10, 0]], [[1, 0], [0, 1], [0.5, 0.5]],
+        order="ass", gamma=0.9, start=[0.5, 0.5, 0], terminated=[False, False, True],
+    )  # fmt: skip
+    solve(cups, "sarsop", gap=1e-3).write(tmp_path / "plan.cert")
+    found = checked(text_of(cups), (tmp_path / "plan.cert").read_text())
+    low, high = (float(word) for word in found.sentence.split()[-3::2])
+    assert found.right
+    assert low <= 8 <= high
+    assert high - low < 1e-9
+
+
+def test_what_has_no_proof_says_so(tmp_path):
+    for plan, sentence in [
+        (solve(tiger(), horizon=3), "no proof for a plan with a horizon"),
+        (solve(tiger(), "fast_informed_bound"), "no proof for upper bounds"),
+        (solve(tiger(), "qmdp"), "no proof for upper bounds"),
+    ]:
+        with pytest.raises(ParameterError, match=sentence):
+            plan.write(tmp_path / "plan.cert")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,179 @@
+"""The checker of proofs about hidden states."""
+
+import random
+import re
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import rlsuite.planning.verify as plain
+from rlsuite.models import POMDP
+from rlsuite.planning import proof, solve
+from rlsuite.planning.pomdp import verify
+from rlsuite.planning.pomdp.proof import proof_of_plan
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution
+
+PROBLEMS = Path(__file__).parents[2] / "problems"
+
+EARS = """discount: 0.5
+values: cost
+states: l r
+actions: listen
+observations: hl hr
+start: 0.5 0.5
+T: listen : l : l 1
+T: listen : r : r 1
+O: * : l : hl 0.8
+O: * : l : hr 0.2
+O: * : r : hr 0.8
+O: * : r : hl 0.2
+R: listen : * : * : hl 1
+R: listen : * : * : hr 3
+"""
+"""Who hears hl pays 1, who hears hr 3: in l 1.4 on average, in r 2.6, and for ever twice that."""
+
+RIGHT = "vector listen 0 0 -2.8 -5.2\nupper listen -2.8 -5.2\npoint -4 0 0 l=1 r=1\nvalue -4 -4\n"
+
+
+def written(name: str) -> tuple[str, str, AlphaVectorSolution]:
+    """The text of a model, its proof, and the plan that is proved."""
+    model = POMDP.read(PROBLEMS / f"{name}.pomdp")
+    plan = solve(model, "sarsop", gap=1e-4)
+    text = proof.text_of(model)
+    return text, proof_of_plan(text, 0, plan.alpha_vectors, plan.actions), plan
+
+
+def bounds(sentence: str) -> list[float]:
+    return [float(word) for word in re.findall(r"-?[0-9.]+", sentence)]
+
+
+def test_by_hand():
+    assert verify.check(EARS, RIGHT) == "the value at the start is between -4 and -4"
+
+
+def test_it_runs_alone(tmp_path):
+    (tmp_path / "ears.pomdp").write_text(EARS)
+    (tmp_path / "plan.cert").write_text(RIGHT)
+    command = [sys.executable, "-I", "-S", verify.__file__, tmp_path / "ears.pomdp", tmp_path / "plan.cert"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "right: the value at the start is between -4 and -4\n")
+
+
+def test_what_both_checkers_have_in_common_is_the_same():
+    def shared(path: str) -> str:
+        found = re.search(r"\nNUMBER = .*\n|$", Path(path).read_text())
+        common = re.search(r"class Refused[\s\S]*?\n\n\ndef integers", Path(path).read_text())
+        assert found is not None
+        assert common is not None
+        return found[0] + common[0]
+
+    assert shared(plain.__file__) == shared(verify.__file__)
+
+
+def test_refusals_name_what_is_wrong():
+    for change, sentence in [
+        (("0 0 -2.8 -5.2", "0 0 -2.8 -5"), "vector 0, state r: VALUE is too high, by 0.1"),
+        (("upper listen -2.8", "upper listen -3"), "upper listen, state l: VALUE is too low, by 0.1"),
+        (("point -4", "point -4.5"), "point 0, action listen: HIGH is too low, by 0.4"),
+        (("value -4 -4", "value -3.5 -3"), "value: LOW is too high, by 0.5"),
+        (("value -4 -4", "value -4 -5"), "value: HIGH is too low, by 1"),
+        (("vector listen 0 0", "vector listen 0 1"), "goes on with one that does not exist"),
+        (("vector listen 0 0", "vector listen 0"), "damaged or missing"),
+        (("vector listen", "vector speak"), "damaged or missing"),
+        (("upper listen -2.8 -5.2\n", ""), "not one line 'upper' for each action"),
+        (("l=1 r=1", "l=1 r=0"), "a WEIGHT is not positive"),
+        (("l=1 r=1", "l=1 r=-1"), "a WEIGHT is not positive"),
+        (("l=1 r=1", "l=1 x=1"), "damaged or missing"),
+        (("point -4 0 0", "point -4 1 0"), "uses one that does not exist"),
+        (("value -4 -4\n", ""), "damaged or missing"),
+        (("value -4 -4", "value -4 nan"), "'nan' is not a number"),
+        (("value -4", "state l -3 -3\nvalue -4"), r"unknown kind: \['state'\]"),
+        (("value -4", "sha256 00\nvalue -4"), "another text"),
+    ]:
+        assert change[0] in RIGHT
+        with pytest.raises(verify.Refused, match=sentence):
+            verify.check(EARS, RIGHT.replace(*change))
+
+
+def test_damaged_models_are_refused():
+    for change, sentence in [
+        (("discount: 0.5", "discount: 1"), "no discount"),
+        (("T: listen : l : l 1\n", ""), "T: is missing for the state and the action"),
+        (("O: * : l : hl 0.8\nO: * : l : hr 0.2\n", ""), "O: listen : l is missing"),
+        (("O: * : l : hl 0.8", "O: * : l : hl 0.7"), "has the sum 0.9, not 1"),
+        (("O: * : l : hl 0.8", "O: listen : l : hl 1\nO: * : l : hl 0.8"), "given twice"),
+        (("R: listen : * : * : hl 1", "R: listen : * : * : hl 1\nR: listen : l : * : * 1"), "two lines R:"),
+        (("R: listen : * : * : hl 1", "R: listen : * : * 1"), "not a plain statement"),
+        (("T: listen : l : l 1", "T: listen\nidentity"), "not a plain statement|unknown statement"),
+        (("T: listen : l : l 1", "T: listen : * : l 1"), "is not one of the states"),
+        (("start: 0.5 0.5", "start: somewhere"), "damaged or missing|not a number"),
+    ]:
+        assert change[0] in EARS
+        with pytest.raises(verify.Refused, match=sentence):
+            verify.check(EARS.replace(*change), RIGHT)
+
+
+def mutated(rng: random.Random, text: str) -> str:
+    """A proof with one change that makes it false: nothing in it can be better by as much."""
+    lines = text.splitlines()
+    while True:
+        k = rng.randrange(len(lines))
+        words = lines[k].split()
+        kind = rng.randrange(4)
+        places = [at for at, word in enumerate(words) if "." in word and "=" not in word]
+        if kind == 0 and places:  # a bound that is better by 1
+            at = rng.choice(places)
+            better = 1 if words[0] == "vector" or (words[0] == "value" and at == 1) else -1
+            if words[0] == "upper":  # the others may be what counts
+                continue
+            words[at] = f"{float(Fraction(words[at]) + better)!r}"
+        elif kind == 1 and places:
+            words[rng.choice(places)] = rng.choice(["nan", "inf", "1e999999", "x"])
+        elif kind == 2 and words[0] in ("value", "upper"):
+            words = []
+        elif kind == 3 and words[0] in ("vector", "upper"):
+            words[1] = "nothing"
+        else:
+            continue
+        return "\n".join([*lines[:k], " ".join(words), *lines[k + 1 :]])
+
+
+def refused_mutants(names: list[str], wanted: int) -> None:
+    rng = random.Random(2)
+    for name in names:
+        text, lines, _ = written(name)
+        verify.check(text, lines)
+        for _ in range(wanted // len(names)):
+            mutant = mutated(rng, lines)
+            with pytest.raises(verify.Refused):
+                verify.check(text, mutant)
+
+
+def test_50_mutants_are_refused():
+    refused_mutants(["two-doors", "cups"], 50)
+
+
+@pytest.mark.slow
+def test_1000_mutants_are_refused():
+    refused_mutants(["two-doors", "cups", "ferry", "mouse"], 1000)
+
+
+def test_point_of_the_tiger_is_the_published_optimum():
+    """19.3713683559 by pomdp-solve, which goes on until a sweep changes 1e-9: it is below the optimum by up to 2e-8."""
+    text, lines, _ = written("two-doors")
+    low, high = bounds(verify.check(text, lines))
+    assert 19.3713683559 <= low <= high <= 19.3713683559 + 2.1e-8
+    assert high - low < 1e-8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(path.stem for path in PROBLEMS.glob("*.pomdp")))
+def test_every_file_of_examples_is_proved_as_closely_as_it_was_solved(name):
+    text, lines, plan = written(name)
+    low, high = bounds(verify.check(text, lines))
+    assert low <= plan.upper_bound
+    assert high >= plan.lower_bound
+    assert high - low <= 2e-4
