@@ -2,10 +2,14 @@
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rlsuite.cli.options import Commands, add_env_flags, add_json_flag, keywords
 from rlsuite.cli.output import check_writable, print_json
 from rlsuite.errors import FileError, UnsuitableEnvironment
+
+if TYPE_CHECKING:
+    from rlsuite.models import MDP, POMDP
 
 REFUSED = 1
 """Exit code if the proof does not hold."""
@@ -31,13 +35,18 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--text", metavar="FILE", help="keep the text of the model that was checked (.mdp, .pomdp), for verify.py"
     )
+    parser.add_argument(
+        "--solve",
+        action="store_true",
+        help="if bounds do not prove themselves, solve the model, and compare them with a proof of that",
+    )
     add_json_flag(parser)
     parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Check."""
-    from rlsuite.planning.proof import checked
+    from rlsuite.planning.proof import checked, compared, is_hidden
 
     if chosen.text:
         check_writable(Path(chosen.text), "--text", (".mdp", ".pomdp"))
@@ -47,6 +56,8 @@ def run(chosen: argparse.Namespace) -> int:
         raise FileError(f"{chosen.proof} cannot be read: {cause.strerror or cause}") from cause
     text = _text(chosen)
     found = checked(text, proof)
+    if chosen.solve and not found.right and not is_hidden(text):
+        found = compared(text, proof, _own_proof(chosen, text))
     if chosen.text:
         Path(chosen.text).write_text(text, encoding="utf-8")
     if chosen.json:
@@ -60,13 +71,32 @@ def run(chosen: argparse.Namespace) -> int:
 
 def _text(chosen: argparse.Namespace) -> str:
     """The text that is checked: that of the file, if it is plain, or what rlsuite writes of the model."""
-    from rlsuite.cli.load import open_model
-    from rlsuite.models import MDP, POMDP
     from rlsuite.planning.proof import plain_file, text_of
 
     if chosen.gamma is None and not chosen.env and (text := plain_file(chosen.environment)) is not None:
         return text
+    return text_of(_model(chosen))
+
+
+def _model(chosen: argparse.Namespace) -> "MDP | POMDP":
+    """The model, as rlsuite reads it."""
+    from rlsuite.cli.load import open_model
+    from rlsuite.models import MDP, POMDP
+
     model, _ = open_model(chosen.environment, keywords("--env", chosen.env), chosen.gamma, probe=chosen.tabulate)
     if not isinstance(model, MDP | POMDP):
         raise UnsuitableEnvironment(f"{chosen.environment} holds a hidden Markov model, which has no values to prove")
-    return text_of(model)
+    return model
+
+
+def _own_proof(chosen: argparse.Namespace, text: str) -> str:
+    """The proof of the optimum that rlsuite finds."""
+    from rlsuite.models import MDP
+    from rlsuite.planning import solve
+    from rlsuite.planning.proof import proof_of_values
+
+    model = _model(chosen)
+    if not isinstance(model, MDP):
+        return ""
+    solution = solve(model)
+    return proof_of_values(text, 0, solution.value, solution.policy)

@@ -27,7 +27,7 @@ from rlsuite.errors import FileError, ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.cassandra.writing import plain_text
-from rlsuite.planning.verify import Model, check
+from rlsuite.planning.verify import Model, check, number
 
 DIGITS = 15
 """Significant decimals of the largest value."""
@@ -330,6 +330,49 @@ def proof_of_values(text: str, spare: int, value: FloatArray, policy: IndexArray
         f"{ranks[0][state]} {ranks[1][state]}\n"
         for state in legal
     )
+
+
+def compared(text: str, intervals: str, proof: str) -> Finding:
+    r"""Return whether intervals contain those of a proof, for bounds that are right but do not prove themselves.
+
+    Parameters
+    ----------
+    text : str
+        The model.
+    intervals : str
+        A line "state S LOW HIGH" for each state.
+    proof : str
+        Another proof about the same model.
+
+    Examples
+    --------
+    >>> text = "discount: 0.5\nstates: 1\nactions: 1\nT: 0 : 0 : 0 1\nR: 0 : 0 : 0 1"
+    >>> compared(text, "state 0 1.5 2.5", "state 0 1.9 2.1 0").right
+    True
+    >>> compared(text, "state 0 1.5 1.75", "state 0 1.9 2.1 0").sentence
+    'state 0: HIGH is below the value, by at least 0.15'
+    >>> compared(text, "state 0 1.95 2.5", "state 0 1.9 2.1 0").sentence
+    'state 0: not decided, as the value is known to lie in 1.9 to 2.1'
+    """
+    sure = checked(text, proof)
+    if not sure.right:
+        return sure
+    found = {words[1]: words[2:] for words in map(str.split, proof.splitlines()) if words[:1] == ["state"]}
+    try:
+        claims = [line.partition("#")[0].split() for line in intervals.splitlines()]
+        given = {state: (number(low), number(high)) for _, state, low, high, *_ in filter(None, claims)}
+    except ValueError as wrong:
+        return Finding(False, f"not a line 'state S LOW HIGH': {wrong}")
+    for state, (least, most, *_) in found.items():
+        if state not in given:
+            return Finding(False, f"state {state} has no line")
+        low, high = given[state]
+        for by, side in ((number(least) - high, "HIGH is below"), (low - number(most), "LOW is above")):
+            if by > 0:
+                return Finding(False, f"state {state}: {side} the value, by at least {float(by):.6g}")
+        if low > number(least) or high < number(most):
+            return Finding(False, f"state {state}: not decided, as the value is known to lie in {least} to {most}")
+    return Finding(True, "every interval contains that of a proof of rlsuite's own, which was checked as well")
 
 
 def _steps(model: Model, chosen: dict[str, list[str]]) -> list[float]:

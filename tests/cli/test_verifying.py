@@ -37,3 +37,20 @@ def test_environments_have_proofs_too(rlsuite):
     assert rlsuite("solve", "FrozenLake-v1", "--gamma", "0.9", "--save", "lake.cert").code == 0
     assert rlsuite("verify", "FrozenLake-v1", "lake.cert", "--gamma", "0.9").code == 0
     assert rlsuite("verify", "FrozenLake-v1", "lake.cert", "--gamma", "0.95").code == 1
+
+
+def test_bounds_that_do_not_prove_themselves_are_compared_with_a_proof(rlsuite, tmp_path):
+    """0.9 and 1.1 around 1, but 1.9999 and 2.6 around 2: one backup of these goes beyond 1.1."""
+    MDP.from_successors([[0, 1], [0, 1]], [[0, 0], [0, 1]], gamma=0.5).write(tmp_path / "two.mdp")
+    MDP.from_successors([[0, 1], [0, 1]], [[-1, -2], [0, 0]], gamma=1.0).write(tmp_path / "free.mdp")
+    for model, intervals, code, sentence in [
+        ("two.mdp", "state 0 0.9 1.1\nstate 1 1.9 2.6\n", 0, "every interval contains that of a proof"),
+        ("two.mdp", "state 0 0.9 0.95\nstate 1 1.9 2.6\n", 1, "state 0: HIGH is below the value, by at least 0.05"),
+        ("two.mdp", "state 0 0.9 1.1\nstate 1 3 3.5\n", 1, "state 1: LOW is above the value, by at least 1"),
+        ("two.mdp", "state 0 1 x\nstate 1 1.9 2.6\n", 1, "not a line 'state S LOW HIGH'"),
+        ("free.mdp", "state 0 -2.1 -1.9\nstate 1 -0.1 0.1\n", 0, "every interval contains that of a proof"),
+    ]:
+        (tmp_path / "by-hand.cert").write_text(intervals)
+        assert rlsuite("verify", model, "by-hand.cert").code == 1
+        done = rlsuite("verify", model, "by-hand.cert", "--solve")
+        assert (done.code, sentence in done.out) == (code, True), done.out

@@ -65,7 +65,7 @@ def test_rewards_of_every_size(tmp_path):
 
 
 def test_what_has_no_proof_says_so(tmp_path):
-    with pytest.raises(FileError, match="proofs are written to .cert files"):
+    with pytest.raises(FileError, match=r"proofs are written to \.cert files"):
         solve(corridor(0.9)).write(tmp_path / "plan.txt")
     with pytest.raises(ParameterError, match="no proof for a plan with a horizon"):
         solve(corridor(0.9), horizon=3).write(tmp_path / "plan.cert")
