@@ -199,6 +199,12 @@ def test_it_is_short():
     assert lines_of_code(FILE) <= 120
 
 
+def test_the_page_shows_both_checkers_whole():
+    page = (FILE.parents[2] / "docs/certificates.md").read_text()
+    shown = re.findall(r"^```py\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    assert shown == [FILE.read_text(), (FILE.parent / "pomdp/verify.py").read_text()]
+
+
 def test_intervals_contain_the_exact_optimum_and_are_narrow():
     rng = random.Random(7)
     for k in range(60):
