@@ -126,6 +126,7 @@ def add(commands: Commands) -> None:
         "rlsuite solve FrozenLake-v1 --gamma 0.95 --show --save lake.npz",
         "rlsuite solve rlsuite/Tiger-v0 --method sarsop --gap 0.01 --save tiger.npz",
         "rlsuite solve tiger.pomdp --horizon 3 --plot tiger.png",
+        "rlsuite solve tiger.pomdp --save tiger.cert",
     )
     parser.set_defaults(run=run)
 

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rlsuite.cli.options import Commands, add_env_flags, add_json_flag, keywords
+from rlsuite.cli.options import Commands, add_env_flags, add_examples, add_json_flag, keywords
 from rlsuite.cli.output import check_writable, print_json
 from rlsuite.errors import FileError, UnsuitableEnvironment
 
@@ -41,6 +41,7 @@ def add(commands: Commands) -> None:
         help="if bounds do not prove themselves, solve the model, and compare them with a proof of that",
     )
     add_json_flag(parser)
+    add_examples(parser, "rlsuite verify tiger.pomdp tiger.cert")
     parser.set_defaults(run=run)
 
 

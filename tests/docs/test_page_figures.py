@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-WITHOUT = {"architecture", "contributing", "environments_of_ours", "faq", "sources"}
+WITHOUT = {"architecture", "certificates", "contributing", "environments_of_ours", "faq", "sources"}
 """Pages that show code, links or messages, and no results."""
 
 OF_THE_NOTES = "fig_9_03_obstacle_grid"
