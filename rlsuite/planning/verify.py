@@ -68,12 +68,9 @@ class Model:
         self.rows = {state: dict[str, tuple[Fraction, dict[str, int], int]]() for state in head["states"]}
         demand(0 <= self.gamma <= 1 and len(self.rows) == len(head["states"]), "no discount in [0, 1], or equal states")
         self.actions, moves, rewards = head["actions"], dict[tuple[str, str], dict[str, Fraction]](), cells["R"]
+        named, placed = {"*", *self.actions}, {"*", *self.rows}
         for action, state, after in (*cells["T"], *rewards):
-            known = (
-                action in ("*", *self.actions)
-                and (state in self.rows or state == "*")
-                and (after in self.rows or after == "*")
-            )
+            known = action in named and state in placed and after in placed
             demand(known, f"{action} : {state} : {after} are not an action and two states")
         for (action, state, after), p in cells["T"].items():
             demand(p >= 0 and "*" not in (action, state, after), f"T: {action} : {state} : {after} has a * or a minus")
@@ -81,10 +78,7 @@ class Model:
         for (action, state), row in moves.items():
             weights, scale = integers({after: p for after, p in row.items() if p})
             total, reward = sum(weights.values()), Fraction(0)
-            demand(
-                abs(total - scale) * 500 <= scale,
-                f"T: {action} : {state} sums to {float(Fraction(total, scale))}, not 1",
-            )
+            demand(abs(total - scale) * 500 <= scale, f"T: {action} : {state} sums to {total / scale}, not 1")
             for after, weight in weights.items():
                 about = {*product((action, "*"), (state, "*"), (after, "*"))} & rewards.keys()
                 demand(len(about) < 2, f"two lines R: are about {action} : {state} : {after}")
@@ -100,9 +94,8 @@ def check(model_text: str, proof_text: str) -> str:
         if key == "sha256":
             demand(words == [sha256(model_text.encode()).hexdigest()], "the proof is about another text of a model")
         else:
-            demand(
-                key == "state" and len(words) in (3, 4, 6) and words[0] not in claims, f"odd, or twice: {line[:60]!r}"
-            )
+            fine = key == "state" and len(words) in (3, 4, 6) and words[0] not in claims
+            demand(fine, f"odd, or twice: {line[:60]!r}")
             claims[words[0]] = [*words[1:], *["-", "0", "0"][len(words) - 3 :]]
     odd = [*(s for s in model.rows if s not in claims), *(s for s in claims if s not in model.rows)]
     demand(not odd, f"state {odd[:1]} has no line, or there is no such state")
@@ -112,9 +105,7 @@ def check(model_text: str, proof_text: str) -> str:
         for s, claim in claims.items():
             actions = model.rows[s] if sign > 0 or claim[2] == "-" else [claim[2]]
             demand(claim[2] == "-" or claim[2] in model.rows[s], f"state {s}: {claim[2][:40]!r} is not legal")
-            demand(
-                claim[2] != "-" or model.gamma < 1 or not actions, f"state {s}: for discount 1 give ACTION and ranks"
-            )
+            demand(claim[2] != "-" or model.gamma < 1 or not actions, f"state {s}: discount 1 needs ACTION and ranks")
             excess = dict[str, Fraction]()
             for action in actions:
                 reward, weights, total = model.rows[s][action]
@@ -127,16 +118,17 @@ def check(model_text: str, proof_text: str) -> str:
                 after = [rank[t] for t in model.rows[s][action][1]]
                 falls = min(after) < rank[s] if rank[s] > 0 else max(after) <= 0
                 demand(excess[action] < 0 or falls, f"state {s}: the rank does not fall after {action}")
-    sure = all(claim[2] != "-" or not model.rows[s] for s, claim in claims.items())
+    sure = "; who takes the actions earns at least LOW" * all(
+        c[2] != "-" or not model.rows[s] for s, c in claims.items()
+    )
     widest = max(claims, key=lambda s: high[s] - low[s])
     return (
-        f"V of each of {len(claims)} states is in its interval, the widest that of state {widest}: {claims[widest][:2]}"
-        + "; who takes the actions earns at least LOW" * sure
+        f"V is in the interval of each of {len(claims)} states, the widest that of {widest}: {claims[widest][:2]}{sure}"
     )
 
 
 if __name__ == "__main__":
     try:
         print("right:", check(*(Path(name).read_text("utf-8-sig", "replace") for name in sys.argv[1:])))
-    except (OSError, TypeError, ValueError) as wrong:
+    except (ArithmeticError, LookupError, OSError, TypeError, ValueError) as wrong:
         sys.exit(f"refused: {wrong}")

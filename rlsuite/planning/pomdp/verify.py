@@ -202,5 +202,5 @@ def check(model_text: str, proof_text: str) -> str:
 if __name__ == "__main__":
     try:
         print("right:", check(*(Path(name).read_text("utf-8-sig", "replace") for name in sys.argv[1:])))
-    except (OSError, TypeError, ValueError) as wrong:
+    except (ArithmeticError, LookupError, OSError, TypeError, ValueError) as wrong:
         sys.exit(f"refused: {wrong}")
