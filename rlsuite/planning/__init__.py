@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rlsuite.planning.mdp.policy_evaluation import evaluate_policy as evaluate_policy
     from rlsuite.planning.mdp.policy_iteration import policy_iteration as policy_iteration
     from rlsuite.planning.mdp.prioritized_sweeping import prioritized_sweeping as prioritized_sweeping
+    from rlsuite.planning.mdp.rational_policy_iteration import ExactSolution as ExactSolution
+    from rlsuite.planning.mdp.rational_policy_iteration import rational_policy_iteration as rational_policy_iteration
     from rlsuite.planning.mdp.reference import reference as reference
     from rlsuite.planning.mdp.relative_value_iteration import relative_value_iteration as relative_value_iteration
     from rlsuite.planning.mdp.stochastic_shortest_path import stochastic_shortest_path as stochastic_shortest_path

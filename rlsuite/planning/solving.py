@@ -111,6 +111,7 @@ def solve(
     criterion: Criterion | None = ...,
     deadline: float | None = ...,
     progress: bool | None = ...,
+    exact: bool = ...,
     prune: Prune = ...,
     unreachable: Unreachable = ...,
     **options: object,
@@ -128,6 +129,7 @@ def solve(
     criterion: Criterion | None = ...,
     deadline: float | None = ...,
     progress: bool | None = ...,
+    exact: bool = ...,
     prune: Prune = ...,
     unreachable: Unreachable = ...,
     **options: object,
@@ -145,6 +147,7 @@ def solve(
     criterion: Criterion | None = None,
     deadline: float | None = None,
     progress: bool | None = None,
+    exact: bool = False,
     prune: Prune = "winning",
     unreachable: Unreachable = "allow",
     **options: object,
@@ -180,6 +183,9 @@ def solve(
         than that by some seconds, and the first run in a process by some tenths of a second.
     progress : bool, optional
         Whether to show a progress bar on stderr.
+    exact : bool
+        Whether to solve a small discounted MDP without any rounding, by `rational_policy_iteration`, whose solution has
+        the optimum as `fractions`.
     prune : {"winning", "fewest"}
         For a POMDP, which alpha vectors are returned: those that are the best in some belief; or as few as keep the
         bounds at the start together, which makes a finite-state controller of the plan, with a value of its own.
@@ -240,6 +246,14 @@ def solve(
         model = _declared(model, gamma)
     if criterion is not None:
         method, gamma = _for_criterion(model, method, criterion, gamma, horizon)
+    if exact:
+        if method != "auto" or criterion not in (None, "discounted") or horizon is not None:
+            raise ParameterError("exact=True chooses the method, for discounted rewards: leave method and horizon out")
+        if _kind(model) is not MDP:
+            raise ParameterError(
+                "exact=True is for models of type MDP; for a POMDP, incremental_pruning bounds its error"
+            )
+        method = "rational_policy_iteration"
     if method == "auto" and horizon is not None and _kind(model) is MDP:
         method = "backward_induction"
     function = _method(model, method)
