@@ -138,4 +138,4 @@ def _cell() -> _InCell | None:
     ipython: Any = sys.modules.get("IPython")  # where it is not imported, there is no notebook
     if ipython is None or not hasattr(ipython.get_ipython(), "kernel"):
         return None
-    return _InCell(ipython.display.display)
+    return _InCell(import_module("IPython.display").display)

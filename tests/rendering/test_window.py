@@ -117,10 +117,9 @@ def test_in_a_notebook_the_cell_is_the_window(monkeypatch):
         shown.append(np.asarray(image))
         return SimpleNamespace(update=lambda image: shown.append(np.asarray(image)))
 
-    ipython = SimpleNamespace(
-        get_ipython=lambda: SimpleNamespace(kernel=object()), display=SimpleNamespace(display=display)
-    )
+    ipython = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object()))
     monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
     window = Window("cell", fps=50)
     for frame in FRAMES:
         window.show(frame)
