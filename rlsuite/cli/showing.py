@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 LONGEST = 1_000
 """Steps after which an episode is cut: a greedy policy may never reach an end."""
 
+LONGEST_MOVIE = 200
+"""Steps after which a movie is cut, so that its page stays small."""
+
 
 def add(commands: Commands) -> None:
     """Describe the command."""
@@ -100,7 +103,7 @@ def run(chosen: argparse.Namespace) -> int:
             from rlsuite.plotting import walk_movie
 
             (first,) = episode_seeds(1, report.seed)
-            walk_movie(chosen.movie, agent, shown.environment, steps=LONGEST, seed=first, **shown.keywords)
+            walk_movie(chosen.movie, agent, shown.environment, steps=LONGEST_MOVIE, seed=first, **shown.keywords)
     env.close()
     if chosen.json:
         print_json({"file": str(shown.file), "gif": chosen.gif, "movie": chosen.movie, **report.facts()})

@@ -248,8 +248,9 @@ def walk_movie(
 
 
 def _walked(watched: "_Watched", policy: object, seed: int | None, steps: int) -> Generator[Frame]:
-    episode_of(watched, policy, seed, max_steps=steps)
-    yield from watched.frames
+    cut = episode_of(watched, policy, seed, max_steps=steps).cut
+    *before, (text, picture) = watched.frames
+    yield from [*before, Frame(f"{text}; cut off here" if cut else text, picture)]
 
 
 class _Watched(gymnasium.Wrapper[Any, Any, Any, Any]):

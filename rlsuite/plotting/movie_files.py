@@ -154,14 +154,14 @@ def write_movie(
         made = list(frames)
         if not made:
             raise ParameterError(f"no frames to write to {target}")
-        pictures = np.stack(list(_of_one_size(made)))
+        pictures = list(_of_one_size(made))
         common, differing = _layers(pictures)
         page = PAGE.format(
             title=escape(title),
             last=len(made) - 1,
             first=range(len(made))[begin],
-            height=pictures.shape[1],
-            width=pictures.shape[2],
+            height=len(pictures[0]),
+            width=len(pictures[0][0]),
             common=b64encode(common).decode(),
             frames=",\n".join(f'"{b64encode(png).decode()}"' for png in differing),
             texts=",\n".join(json.dumps(frame.text).replace("</", "<\\/") for frame in made),
@@ -181,8 +181,8 @@ def _of_one_size(frames: Iterable[Frame]) -> "Iterable[NDArray[np.uint8]]":
         yield np.asarray(whole)
 
 
-def _layers(pictures: "NDArray[np.uint8]") -> tuple[bytes, Sequence[bytes]]:
-    """PNGs of what the pictures (n, height, width, 3) have in common, and of what each has beside that."""
+def _layers(pictures: "Sequence[NDArray[np.uint8]]") -> tuple[bytes, Sequence[bytes]]:
+    """PNGs of what the pictures, (height, width, 3) each, have in common, and of what each has beside that."""
     packed = [picture @ np.array([65536, 256, 1], dtype=np.int32) for picture in pictures]
     palette, number_of = _palette(packed)
     numbers = np.stack([number_of[picture] for picture in packed])

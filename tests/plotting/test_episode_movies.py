@@ -67,6 +67,7 @@ def test_a_walk_over_the_values_of_a_solution(tmp_path, movie_of):
     assert len(moved) > 2
     plain = movie_of(walk_movie(tmp_path / "plain.html", [1, 3] * 8, "FrozenLake-v1", steps=3, seed=1))
     assert plain[0][-1].startswith("step 3: ")
+    assert plain[0][-1].endswith("; cut off here")
 
 
 def test_an_agent_and_a_gif(tmp_path):
