@@ -47,6 +47,7 @@ def add(commands: Commands) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Check."""
+    from rlsuite.core.files import replacing
     from rlsuite.planning.proof import checked, compared, is_hidden
 
     if chosen.text:
@@ -60,7 +61,8 @@ def run(chosen: argparse.Namespace) -> int:
     if chosen.solve and not found.right and not is_hidden(text):
         found = compared(text, proof, _own_proof(chosen, text))
     if chosen.text:
-        Path(chosen.text).write_text(text, encoding="utf-8")
+        with replacing(chosen.text) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
     if chosen.json:
         print_json(
             {"model": chosen.environment, "proof": chosen.proof, "right": found.right, "sentence": found.sentence}
