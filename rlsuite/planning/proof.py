@@ -26,6 +26,7 @@ import numpy as np
 from rlsuite.errors import FileError, ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.models.cassandra.plain import plain_lines
 from rlsuite.models.cassandra.writing import plain_text
 from rlsuite.planning.verify import Model, check, number
 
@@ -218,7 +219,7 @@ def checked(text: str, proof: str) -> Finding:
 
 
 def plain_file(path: str | PathLike[str]) -> str | None:
-    """Return the text of a model's file if the checker reads it as it is, else None.
+    """Return the text of a model's file as the checker reads it, written out if need be; None if it cannot be.
 
     Raises
     ------
@@ -231,6 +232,8 @@ def plain_file(path: str | PathLike[str]) -> str | None:
         text = Path(path).read_text("utf-8-sig", "replace")
     except OSError as cause:
         raise FileError(f"{path} cannot be read: {cause.strerror or cause}") from cause
+    if not readable(text):
+        text = plain_lines(path) or ""
     return text if readable(text) else None
 
 
