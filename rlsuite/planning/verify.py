@@ -52,7 +52,7 @@ class Model:
     """rows[s][a] = mean reward, {t: a whole number in proportion to p(t | s, a)}, sum of these numbers."""
 
     def __init__(self, text: str) -> None:
-        head: dict[str, list[str]] = {"values": ["reward"], "states": [], "actions": [], "discount": ["no discount:"]}
+        head = dict[str, list[str]]()
         cells: dict[str, dict[tuple[str, ...], Fraction]] = {"T": {}, "R": {}}
         for line in filter(str.strip, (line.partition("#")[0] for line in text.splitlines())):
             key, *words = line.replace(":", " ").split()
@@ -62,11 +62,15 @@ class Model:
                 cells[key][*cell] = number(last)
             else:
                 count = key in ("states", "actions") and len(words) == 1 and words[0].isdecimal() and len(words[0]) < 7
-                demand(words and key in (*head, "start"), f"an unknown statement: {line[:60]!r}")
+                fine = key in ("discount", "values", "start", "states", "actions") and words and key not in head
+                demand(fine, f"an unknown statement, or given twice: {line[:60]!r}")
                 head[key] = [str(k) for k in range(int(words[0]))] if count else words
-        self.gamma, sign = number(head["discount"][0]), -1 if head["values"][0].startswith("cost") else 1
+        for key, default in (("discount", "no discount:"), ("values", "reward"), ("states", ""), ("actions", "")):
+            head.setdefault(key, [default])
+        self.gamma, [kind] = number(head["discount"][0]), head["values"]
         self.rows = {state: dict[str, tuple[Fraction, dict[str, int], int]]() for state in head["states"]}
         demand(0 <= self.gamma <= 1 and len(self.rows) == len(head["states"]), "no discount in [0, 1], or equal states")
+        demand(kind.rstrip("s") in ("reward", "cost"), f"values: {kind[:40]!r} is neither reward nor cost")
         self.actions, moves, rewards = head["actions"], dict[tuple[str, str], dict[str, Fraction]](), cells["R"]
         named, placed = {"*", *self.actions}, {"*", *self.rows}
         for action, state, after in (*cells["T"], *rewards):
@@ -83,7 +87,7 @@ class Model:
                 about = {*product((action, "*"), (state, "*"), (after, "*"))} & rewards.keys()
                 demand(len(about) < 2, f"two lines R: are about {action} : {state} : {after}")
                 reward += sum(rewards[cell] for cell in about) * weight
-            self.rows[state][action] = sign * reward / total, weights, total
+            self.rows[state][action] = (reward if kind.startswith("reward") else -reward) / total, weights, total
 
 
 def check(model_text: str, proof_text: str) -> str:

@@ -321,6 +321,8 @@ def test_damaged_models_are_refused():
         (("R: go : * : b 1", "R: go : * : b 1\nR: go : a : * 1"), "two lines R: are about go : a : b"),
         (("R: go : * : b 1", "S: go : * : b 1"), "an unknown statement"),
         (("states: a b", "states: a b b"), "equal states"),
+        (("discount: 0.5", "discount: 0.5\ndiscount: 0.6"), "an unknown statement, or given twice"),
+        (("values: reward", "values: fun"), "'fun' is neither reward nor cost"),
     ]:
         with pytest.raises(ValueError, match=sentence):
             verify.check(LAKE.replace(*change), right)

@@ -39,6 +39,9 @@ ROUNDS = 4
 ROUNDS_BELOW = 12
 """Steps of policy iteration, at most."""
 
+PATIENCE = 3
+"""Steps of it, at least: the first ones may lose."""
+
 ENOUGH, FINE = 1e-6, 1e-13
 """Changes that end an iteration, in times of the largest value, while points are chosen and at the end."""
 
@@ -128,7 +131,7 @@ def controller_of(arrays: Arrays, vectors: FloatArray, actions: IndexArray) -> C
         gain = float((value @ arrays.start).max() - (found.value @ arrays.start).max())
         if gain > 0.0:
             found = Controller(chosen, successors, value)
-        if gain <= ENOUGH * abs(least):
+        if k >= PATIENCE and gain <= ENOUGH * abs(least):
             break
     return _met(arrays, found)
 

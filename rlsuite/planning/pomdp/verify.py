@@ -70,7 +70,11 @@ class Model:
 
     def __init__(self, text: str) -> None:
         head: dict[str, list[str]] = {"values": ["reward"], "start": ["uniform"], "discount": ["no discount:"]}
-        names, cells = dict[str, dict[str, int]](), {key: dict[tuple[str, ...], Numbers]() for key in SLOTS}
+        names, said, cells = (
+            dict[str, dict[str, int]](),
+            set[str](),
+            {key: dict[tuple[str, ...], Numbers]() for key in SLOTS},
+        )
         for line in filter(str.strip, (line.partition("#")[0] for line in text.splitlines())):
             key, *words = line.replace(":", " ").split()
             if key in SLOTS:
@@ -83,17 +87,20 @@ class Model:
                 row = cells[key].setdefault((*words[:-2],), {})
                 demand(words[-2] not in row, f"given twice: {line[:60]!r}")
                 row[words[-2]] = number(words[-1])
-            elif key in SLOTS["R"]:
-                n = int(words[0]) if len(words) == 1 and words[0].isdecimal() and len(words[0]) < 7 else 0
-                names[key] = {name: k for k, name in enumerate(map(str, range(n)) if n else words)}
-                demand(0 < len(names[key]) == (n or len(words)), f"{key}: none, or one of them twice")
             else:
-                demand(words and key in head, f"an unknown statement: {line[:60]!r}")
+                fine = words and key in {*head, *SLOTS["R"]} - said
+                demand(fine, f"an unknown statement, or given twice: {line[:60]!r}")
+                said.add(key)
                 head[key] = words
+                if key in SLOTS["R"]:
+                    n = int(words[0]) if len(words) == 1 and words[0].isdecimal() and len(words[0]) < 7 else 0
+                    names[key] = {name: k for k, name in enumerate(map(str, range(n)) if n else words)}
+                    demand(0 < len(names[key]) == (n or len(words)), f"{key}: none, or one of them twice")
         self.states, self.actions, self.seen = ([*names.get(kind, ())] for kind in ("states", *SLOTS["O"][::2]))
-        self.gamma, sign = number(head["discount"][0]), -1 if head["values"][0].startswith("cost") else 1
+        self.gamma, [kind] = number(head["discount"][0]), head["values"]
+        demand(kind.rstrip("s") in ("reward", "cost"), f"values: {kind[:40]!r} is neither reward nor cost")
         demand(
-            0 <= self.gamma < 1 and self.states and self.seen, "there is no discount: in [0, 1), or no observations:"
+            0 <= self.gamma < 1 and self.states and self.seen, "no discount: in [0, 1), no states:, or no observations:"
         )
         self.rows = {state: dict[str, tuple[Fraction, dict[str, Part], int]]() for state in self.states}
         views = {at: shares(f"O: {' : '.join(at)}", row) for at, row in cells["O"].items()}
@@ -107,11 +114,11 @@ class Model:
                     paid = [rewards[z] for rewards in about for z in (view, "*") if z in rewards]
                     demand(len(paid) < 2, f"two lines R: are about {action} : {state} : {after} : {view}")
                     joint[view, after] = p * o
-                    reward += sign * p * o * sum(paid)
+                    reward += p * o * sum(paid)
             (weights, total), parts = integers(joint), dict[str, Part]()
             for (view, after), weight in weights.items():
                 parts.setdefault(view, {})[after] = weight
-            self.rows[state][action] = reward, parts, total
+            self.rows[state][action] = reward if kind.startswith("reward") else -reward, parts, total
         missing = [(s, a) for s, a in product(self.states, self.actions) if a not in self.rows[s]]
         demand(not missing, f"T: is missing for the state and the action {missing[:1]}")
         chosen = [s for s in self.states if head["start"] in (["uniform"], [s])]

@@ -101,6 +101,9 @@ def test_refusals_name_what_is_wrong():
 def test_damaged_models_are_refused():
     for change, sentence in [
         (("discount: 0.5", "discount: 1"), "no discount"),
+        (("discount: 0.5", "discount: 0.5\ndiscount: 0.6"), "an unknown statement, or given twice"),
+        (("states: l r", "states: l r\nstates: l r"), "an unknown statement, or given twice"),
+        (("values: cost", "values: fun"), "'fun' is neither reward nor cost"),
         (("T: listen : l : l 1\n", ""), "T: is missing for the state and the action"),
         (("O: * : l : hl 0.8\nO: * : l : hr 0.2\n", ""), "O: listen : l is missing"),
         (("O: * : l : hl 0.8", "O: * : l : hl 0.7"), "has the sum 0.9, not 1"),
