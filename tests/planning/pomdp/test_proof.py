@@ -64,3 +64,27 @@ def test_what_has_no_proof_says_so(tmp_path):
         with pytest.raises(ParameterError, match=sentence):
             plan.write(tmp_path / "plan.cert")
     assert not list(tmp_path.iterdir())
+
+
+def test_random_models_have_intervals_that_agree_with_the_bounds_of_the_search(tmp_path):
+    """Whether episodes end or not."""
+    rng = np.random.default_rng(5)
+    for k in range(6):
+        states, actions, seen = rng.integers(2, 4), rng.integers(1, 3), 2
+        ends = k % 2 == 1
+        model = POMDP.from_arrays(
+            rng.dirichlet(np.full(states, 0.4), (states, actions)),
+            rng.normal(size=(states, actions)).round(2),
+            rng.dirichlet(np.full(seen, 0.4), (actions, states)),
+            gamma=0.5,
+            start=rng.dirichlet(np.ones(states)),
+            terminated=[ends and s == 0 for s in range(states)],
+        )
+        plan = solve(model, "sarsop", gap=1e-3)
+        plan.write(tmp_path / "plan.cert")
+        found = checked(text_of(model), (tmp_path / "plan.cert").read_text())
+        assert found.right, (k, found.sentence)
+        low, high = (float(word) for word in found.sentence.split()[-3::2])
+        assert low <= plan.upper_bound
+        assert high >= plan.lower_bound
+        assert high - low < 1e-2
