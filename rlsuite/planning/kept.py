@@ -19,6 +19,7 @@ from rlsuite.core.checks import is_array, is_tuple
 from rlsuite.core.declared import Array, check_array
 from rlsuite.core.files import replacing
 from rlsuite.core.frames import DataFrame, frame_of
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.npz import Below, Npz, reading_npz
 from rlsuite.core.shown import ShowsItself
 from rlsuite.errors import FileError, ParameterError
@@ -147,6 +148,7 @@ class Kept(ShowsItself):
                 **cast("dict[str, Any]", arrays | {f"{MODEL}{name}": array for name, array in of_model.items()}),
             )
 
+    @says_what_to_write
     def write(self, path: str | PathLike[str], *, model: str | PathLike[str] | None = None) -> None:
         """Write a proof that the solution is right: a .cert file, which anyone can check in exact arithmetic.
 
