@@ -46,11 +46,17 @@ SHORTEST = 8
 UNKNOWN = 3.0
 """No method is taken to need more than so many times what it has had, or its shortest slice: its rate may change."""
 
+PROGRESS = log(1.2)
+"""By how much the logarithm of the bound falls in a slice that was not in vain."""
+
 OVERTAKEN = 0.5
 """Policy iteration goes on from the policy of the other methods once they have brought the bounds so much closer."""
 
 PER_SYSTEM, PER_ENTRY = 3e5, 300.0
 """To order the unknowns of a linear system takes what a sweep takes for so many entries, and so many for each entry."""
+
+LONGEST_ENTRY = 4e-9
+"""Seconds that an entry of a sweep takes, at most."""
 
 PER_OPERATION = 0.25
 """An operation of an elimination takes so many times what a sweep takes for one entry."""
@@ -234,6 +240,7 @@ class Follow(Method):
     def __init__(self, now: Progress, watch: Watch) -> None:
         super().__init__(now, watch)
         self.series = ValueSeries(self.lookahead)
+        self.in_vain = 1
 
     def least(self) -> float:
         """Return the work of the shortest slice."""
@@ -247,7 +254,9 @@ class Follow(Method):
         terms, width = add_terms(self.series, now.value, bound if another else 0.0, self.watch, deepest)
         # as fast as the bounds on the value of the policy come together, those on V* would, were it the best one
         promised = log(bound / max(width, self.series.floor, min(bound, self.watch.tol)))
-        return terms * self.per_policy + self.entries, max(now.back_up(), promised / self.turns)
+        gained = now.back_up()
+        self.in_vain = 1 if gained > PROGRESS else self.in_vain + 1
+        return terms * self.per_policy + self.entries, max(gained, promised / self.in_vain)
 
 
 class Sweep(Method):
@@ -302,9 +311,10 @@ class Evaluate(Method):
 
     def eliminating(self) -> float:
         """Return the work of an elimination; only of ordering the unknowns as long as more is not known."""
-        if self.watch.left < self.seconds:
+        ordering = PER_SYSTEM + PER_ENTRY * self.per_policy
+        if self.watch.left < self.seconds + ordering * LONGEST_ENTRY:  # neither can be stopped on the way
             return inf
-        return PER_SYSTEM + PER_ENTRY * self.per_policy + self.seconds * PER_SECOND * PER_OPERATION
+        return ordering + self.seconds * PER_SECOND * PER_OPERATION
 
     def least(self) -> float:
         """Return the work of the shortest slice."""
