@@ -78,7 +78,7 @@ def add(commands: Commands) -> None:
     add_json_flag(parser)
     add_examples(
         parser,
-        "rlsuite filter rlsuite/Tiger-v0 listen hear-left listen hear-left",
+        "rlsuite filter tiger.pomdp listen hear-left listen hear-left",
         "rlsuite filter tiger.pomdp listen hear-left --best-action",
     )
     parser.set_defaults(run=run)

@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
     envs.add_argument("environment", nargs="?", metavar="ENV", help="show this one: keywords, sizes, time limit")
     _add_search_flag(envs)
     add_json_flag(envs)
-    add_examples(envs, "rlsuite envs --search maze", "rlsuite envs rlsuite/Tiger-v0")
+    add_examples(envs, "rlsuite envs --search maze", "rlsuite envs CliffWalking-v1")
     envs.set_defaults(run=run_envs)
     agents = commands.add_parser(
         "agents",

@@ -124,7 +124,7 @@ def add(commands: Commands) -> None:
     add_examples(
         parser,
         "rlsuite solve FrozenLake-v1 --gamma 0.95 --show --save lake.npz",
-        "rlsuite solve rlsuite/Tiger-v0 --method sarsop --gap 0.01 --save tiger.npz",
+        "rlsuite solve tiger.pomdp --method sarsop --gap 0.01 --save tiger.npz",
         "rlsuite solve tiger.pomdp --horizon 3 --plot tiger.png",
         "rlsuite solve tiger.pomdp --save tiger.cert",
     )

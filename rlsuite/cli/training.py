@@ -108,7 +108,7 @@ def add(commands: Commands) -> None:
     add_examples(
         parser,
         "rlsuite train q-learning CliffWalking-v1 --steps 100000 --seed 7 --save cliff.npz --gif cliff.gif",
-        "rlsuite train sarsa rlsuite/GridWorld-v0 --env map=FourRooms --seeds 10 --plot rooms.png",
+        "rlsuite train sarsa FrozenLake-v1 --env is_slippery=false --seeds 10 --plot lake.png",
         "rlsuite train cliff.npz CliffWalking-v1 --steps 10000 --save cliff.npz",
     )
     parser.set_defaults(run=run)
