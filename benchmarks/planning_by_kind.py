@@ -5,7 +5,6 @@ compiled or loaded; the tolerance is 1e-6, for quantecon 2e-6 of its own, which 
 after ``--limit`` seconds, and then marked with the bound they had. quantecon is checked against ours.
 """
 
-import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -86,7 +85,3 @@ def main(limit: float) -> int:
     print(f"faster than auto: {', '.join(behind) or 'nowhere'}")
     print(f"auto takes more than twice our own best method: {', '.join(slow) or 'nowhere'}")
     return int(bool(behind or slow))
-
-
-if __name__ == "__main__":
-    sys.exit(main(10.0))
