@@ -146,7 +146,11 @@ if TYPE_CHECKING:
     from rlsuite.models import POMDP as POMDP
     from rlsuite.models import MarkovChain as MarkovChain
     from rlsuite.planning import Solution as Solution
+    from rlsuite.planning import check_property as check_property
     from rlsuite.planning import evaluate_policy as evaluate_policy
+    from rlsuite.planning import expected_until as expected_until
+    from rlsuite.planning import long_run_average as long_run_average
+    from rlsuite.planning import reach as reach
     from rlsuite.planning import solve as solve
     from rlsuite.registry import load as load
     from rlsuite.rendering import GridLayout as GridLayout

@@ -84,6 +84,11 @@ def add(commands: Commands) -> None:
         metavar="WHICH",
         help="winning or fewest: the alpha vectors that win somewhere (default), or as few as keep the gap",
     )
+    parser.add_argument(
+        "--property",
+        metavar="TEXT",
+        help="answer a question instead, as PRISM writes it: 'Pmax=? [F \"done\"]', 'Rmin=? [F \"done\"]'",
+    )
     parser.add_argument("--max-iterations", type=whole_number, metavar="N", help="largest number of iterations")
     parser.add_argument(
         "--deadline", type=float, metavar="SECONDS", help="stop after this time, with the best answer so far"
@@ -127,6 +132,7 @@ def add(commands: Commands) -> None:
         "rlsuite solve tiger.pomdp --method sarsop --gap 0.01 --save tiger.npz",
         "rlsuite solve tiger.pomdp --horizon 3 --plot tiger.png",
         "rlsuite solve tiger.pomdp --save tiger.cert",
+        "rlsuite solve FrozenLake-v1 --property 'Pmax=? [F \"15\"]'",
     )
     parser.set_defaults(run=run)
 
@@ -139,6 +145,12 @@ def run(chosen: argparse.Namespace) -> int:
     if chosen.save:
         check_writable(Path(chosen.save), "--save", SAVED)
     env, model = _opened(chosen)
+    if chosen.property:
+        from rlsuite.cli import properties
+
+        if isinstance(model, POMDP):
+            raise ParameterError("--property: states are hidden, and no question about them is answered")
+        return properties.run(chosen, model)
     layout = _layout(env, model)
     if chosen.movie:
         check_writable(Path(chosen.movie), "--movie", MOVIE_SUFFIXES)

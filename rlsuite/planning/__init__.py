@@ -70,6 +70,14 @@ if TYPE_CHECKING:
     from rlsuite.planning.pomdp.solution import PointBasedSolution as PointBasedSolution
     from rlsuite.planning.pomdp.solution import UpperBoundSolution as UpperBoundSolution
     from rlsuite.planning.pomdp.solution import VectorSet as VectorSet
+    from rlsuite.planning.questions.answers import ExpectedSolution as ExpectedSolution
+    from rlsuite.planning.questions.answers import LongRunSolution as LongRunSolution
+    from rlsuite.planning.questions.answers import ReachSolution as ReachSolution
+    from rlsuite.planning.questions.long_run_average import long_run_average as long_run_average
+    from rlsuite.planning.questions.properties import PropertyAnswer as PropertyAnswer
+    from rlsuite.planning.questions.properties import check_property as check_property
+    from rlsuite.planning.questions.reach import reach as reach
+    from rlsuite.planning.questions.until import expected_until as expected_until
     from rlsuite.planning.reachability import reachable_states as reachable_states
     from rlsuite.planning.solution import FiniteHorizonSolution as FiniteHorizonSolution
     from rlsuite.planning.solution import Solution as Solution

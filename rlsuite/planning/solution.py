@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -61,6 +61,9 @@ class Solution(Kept):
     >>> solution.optimal_actions.tolist()  # 1 + 0.8 * 5 = 5: both are optimal
     [[True, True], [False, False]]
     """
+
+    MAY_BE_INFINITE: ClassVar[bool] = False
+    """Whether a value may be infinite; files of other solutions in which one is are damaged."""
 
     value: FloatArray = field(repr=False)
     policy: IndexArray = field(repr=False)
@@ -162,7 +165,7 @@ class Solution(Kept):
         if not isinstance(shelf.model, MDP):
             raise ValueError("its model is a POMDP, not an MDP")
         return {
-            "value": shelf.floats("value", STATES),
+            "value": shelf.floats("value", STATES, finite=not cls.MAY_BE_INFINITE),
             "policy": shelf.indices("policy", STATES, below=ACTIONS),
             "converged": shelf.number("converged", bool),
             "error_bound": shelf.number("error_bound", float),

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rlsuite.models import MDP, POMDP, MarkovChain
     from rlsuite.planning import AlphaVectorSolution, BeliefPlan, Solution
     from rlsuite.planning.pomdp.policy_graphs import PolicyGraph
+    from rlsuite.planning.questions.answers import GoalSolution
     from rlsuite.rendering import GridLayout
     from rlsuite.training.judging import PolicyReport
     from rlsuite.training.results import Results
@@ -255,6 +256,14 @@ def _of_solution(solution: "Solution") -> Card:
     in_line = [lambda: state_values(solution)] if mdp.n_states <= MOST_POINTS else []
     figures = [*on_grid, *in_line]
     return Card(_titled(type(solution).__name__, mdp.name), facts, solution.columns(), figures=figures)
+
+
+@card_of("GoalSolution")
+def _of_answer(answer: "GoalSolution") -> Card:
+    card = _of_solution(answer)
+    facts = {f"{answer.objective} {answer.WHAT} at the start": f"{answer.value_at_start:.6g}", **card.facts}
+    facts = {name: fact for name, fact in facts.items() if name not in ("value at the start", "cost at the start")}
+    return card._replace(facts=facts, figures=card.figures if np.isfinite(answer.value).all() else [])
 
 
 @card_of("BeliefPlan")

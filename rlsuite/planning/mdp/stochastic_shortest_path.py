@@ -94,10 +94,31 @@ def stochastic_shortest_path(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
             "discounted reward: policy_iteration, gauss_seidel, modified_policy_iteration or value_iteration"
         )
     lookahead = Lookahead(mdp)
+    return _solution(lookahead, best_until_the_end(lookahead, watch), watch)
+
+
+def best_until_the_end(lookahead: Lookahead, watch: Watch, *, may_stay: bool = True) -> Certified:
+    """Return the largest expected sum of rewards until the end, with its bounds.
+
+    Parameters
+    ----------
+    lookahead : Lookahead
+        The model, prepared; gamma = 1.
+    watch : Watch
+        Of the method that asks. It says when to stop, and is told why the search did.
+    may_stay : bool
+        Whether a policy may stay for ever where that costs nothing. Otherwise the end must be reached.
+
+    Raises
+    ------
+    ModelError
+        As `stochastic_shortest_path`.
+    """
+    mdp = lookahead.mdp
     representable(lookahead, mdp.n_states)
     found: Certified | None = None
     with watch:
-        how = endings(lookahead, watch)
+        how = endings(lookahead, watch, may_stay=may_stay)
         model = prepared(how.collapsed.lookahead if how.collapsed else lookahead, how.idle)
         action: StateArray = np.where(model.terminal, -1, how.action).astype(np.int32)
         # A generous estimate of the number of steps to the end.
@@ -130,7 +151,7 @@ def stochastic_shortest_path(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     if how.collapsed is not None:
         value, policy = how.collapsed.spread(found.value, found.policy)
         found = found._replace(value=value, policy=policy)
-    return _solution(lookahead, found, watch)
+    return found
 
 
 def _solution(lookahead: Lookahead, found: Certified, watch: Watch) -> Solution:

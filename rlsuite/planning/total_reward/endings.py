@@ -17,6 +17,7 @@ from rlsuite.core.compilation import compiled
 from rlsuite.errors import ModelError
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
+from rlsuite.models.validation import leads_on
 from rlsuite.planning.graph import Predecessors, distance_to, edges, predecessors
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.total_reward.end_components import end_components
@@ -37,8 +38,18 @@ class Endings(NamedTuple):
     """the smaller model that this is about, if it is not the model itself"""
 
 
-def endings(lookahead: Lookahead, clock: Clock) -> Endings:
+def endings(lookahead: Lookahead, clock: Clock, *, may_stay: bool = True) -> Endings:
     """Return how episodes end, after checking that every state can reach the end, and that avoiding it costs something.
+
+    Parameters
+    ----------
+    lookahead : Lookahead
+        The model, prepared.
+    clock : Clock
+        Looked at now and then.
+    may_stay : bool
+        Whether staying for ever where it costs nothing is as good as an end. If not, only states without
+        actions are idle.
 
     Raises
     ------
@@ -61,8 +72,8 @@ def endings(lookahead: Lookahead, clock: Clock) -> Endings:
     possible = edges(mdp)
     backwards = predecessors(mdp, possible)
     earning = (lookahead.reward.reshape(mdp.n_states, mdp.n_actions) != 0.0).any(axis=1)
-    idle: BoolArray = distance_to(backwards, earning) < 0
     legal = mdp.indptr[1:] > mdp.indptr[:-1]
+    idle: BoolArray = distance_to(backwards, earning) < 0 if may_stay else ~leads_on(mdp.indptr, mdp.n_actions)
     ending = may_end(mdp)
     steps = _steps_to_the_end(mdp, backwards, idle, ending)
     endless = bool((steps < 0).any())
@@ -71,9 +82,9 @@ def endings(lookahead: Lookahead, clock: Clock) -> Endings:
     if endless or (lookahead.reward[staying] >= 0.0).any():
         try:
             components = end_components(mdp, possible, backwards, staying, clock)
-            smaller = collapsed(lookahead, possible, backwards, components.staying, clock)
+            smaller = collapsed(lookahead, possible, backwards, components.staying, clock, may_stay=may_stay)
             if smaller is not None:
-                return endings(smaller.lookahead, clock)._replace(collapsed=smaller)
+                return endings(smaller.lookahead, clock, may_stay=may_stay)._replace(collapsed=smaller)
             if not endless:
                 reject_free_stay(lookahead, components, clock)
         except OutOfTime:  # then there is no time for a bound either

@@ -73,7 +73,13 @@ class Collapsed(NamedTuple):
 
 
 def collapsed(
-    lookahead: Lookahead, possible: BoolArray, backwards: Predecessors, staying: BoolArray, clock: Clock
+    lookahead: Lookahead,
+    possible: BoolArray,
+    backwards: Predecessors,
+    staying: BoolArray,
+    clock: Clock,
+    *,
+    may_stay: bool = True,
 ) -> Collapsed | None:
     """Return the model without its free components, or None if it has none.
 
@@ -88,6 +94,9 @@ def collapsed(
         can be earned.
     clock : Clock
         Looked at now and then.
+    may_stay : bool
+        Whether a policy may stay in a free component for ever. If not, the last state of a chain does not lead to the
+        end; then every free component must have a way out.
 
     Raises
     ------
@@ -124,26 +133,35 @@ def collapsed(
     first[of_state[chain[begins]]] = chain[begins]
     entry = np.where(of_state >= 0, first[of_state], np.arange(mdp.n_states, dtype=np.int32))
     onwards: IndexArray = gone[chain].argmax(axis=1)
-    smaller = _with_chains(lookahead, components.staying, entry, chain, begins, onwards)
+    smaller = _with_chains(lookahead, components.staying, entry, chain, begins, onwards, may_stay=may_stay)
     return Collapsed(smaller, mdp, components, entry, chain, onwards)
 
 
 def _with_chains(
-    lookahead: Lookahead, gone: BoolArray, entry: StateArray, chain: IndexArray, begins: BoolArray, onwards: IndexArray
+    lookahead: Lookahead,
+    gone: BoolArray,
+    entry: StateArray,
+    chain: IndexArray,
+    begins: BoolArray,
+    onwards: IndexArray,
+    *,
+    may_stay: bool,
 ) -> Lookahead:
     """Return the model with the chains in place of the removed pairs."""
     mdp = lookahead.mdp
     lengths = np.diff(mdp.indptr)
     kept = ~np.repeat(gone, lengths)
     lengths[gone] = 0
+    last = np.append(begins[1:], True)
+    onto = np.where(last, chain, np.append(chain[1:], -1))
     steps = chain * mdp.n_actions + onwards
+    if not may_stay:
+        onto, steps, last = onto[~last], steps[~last], last[~last]
     lengths[steps] = 1
     indptr = np.append(0, np.cumsum(lengths))
     added: BoolArray = np.zeros(int(indptr[-1]), dtype=np.bool_)
     added[indptr[steps]] = True
     # The last state of a chain leads to the end: a terminal transition, stored with the state itself as successor.
-    last = np.append(begins[1:], True)
-    onto = np.where(last, chain, np.append(chain[1:], -1))
     next_state: StateArray = np.empty(added.size, dtype=np.int32)
     next_state[~added] = np.where(mdp.terminated[kept], mdp.next_state[kept], entry[mdp.next_state[kept]])
     probability: FloatArray = np.ones(added.size)
