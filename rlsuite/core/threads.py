@@ -8,7 +8,10 @@ import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from importlib import import_module
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
@@ -64,6 +67,27 @@ def at_the_same_time(tasks: Sequence[Callable[[], Result]], worth_it: bool = Tru
         if not helper.cancel():  # a helper that has not begun by now has nothing left to do
             helper.result()
     return [results[number] for number in range(len(tasks))]
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Compute on one thread in BLAS, with the same last bits on any number of cores.
+
+    For sparse eliminations and Krylov methods, which call it for a few thousand numbers at a time: its threads wait for
+    each other busily, so that on a loaded machine these take several times as long with them, and on an idle one they
+    gain nothing.
+    """
+    controller = _blas()
+    return nullcontext() if controller is None else controller.limit(limits=1, user_api="blas")
+
+
+@cache
+def _blas() -> Any:
+    """The BLAS of NumPy and SciPy; to find them takes some milliseconds, to set them some microseconds."""
+    import_module("scipy.sparse.linalg")  # so that SciPy's is loaded, and found
+    try:
+        return import_module("threadpoolctl").ThreadpoolController()
+    except ImportError:  # it comes with scikit-learn
+        return None
 
 
 def _threads() -> ThreadPoolExecutor:

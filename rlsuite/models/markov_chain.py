@@ -19,6 +19,7 @@ from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import made_from_arrays, says_what_to_write
 from rlsuite.core.shown import ShowsItself
+from rlsuite.core.threads import one_blas_thread
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import row_checks, validation
 from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, SparseLike
@@ -308,4 +309,5 @@ def _solve_identity_minus(matrix: Any, right: FloatArray) -> FloatArray:
 
     if matrix.shape[0] == 0:
         return right
-    return cast("Any", splu)((eye_array(matrix.shape[0]) - matrix).tocsc()).solve(right)
+    with one_blas_thread():
+        return cast("Any", splu)((eye_array(matrix.shape[0]) - matrix).tocsc()).solve(right)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from rlsuite.core.threads import one_blas_thread
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 
 if TYPE_CHECKING:
@@ -94,7 +95,12 @@ def fixed_point_solver(matrix: "Matrix") -> Callable[[FloatArray], FloatArray]:
         return lambda constant: cast("FloatArray", np.linalg.solve(dense, constant))
     # I - matrix is an M-matrix: elimination without pivoting is stable, so the order may follow sparsity alone.
     system = csc_array(eye_array(n) - matrix)
-    factors: Any = splu(
-        system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True, "Equil": False}
-    )
-    return lambda constant: factors.solve(constant)
+    options = {"SymmetricMode": True, "Equil": False}
+    with one_blas_thread():
+        factors: Any = splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+
+    def solve(constant: FloatArray) -> FloatArray:
+        with one_blas_thread():
+            return factors.solve(constant)
+
+    return solve

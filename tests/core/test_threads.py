@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -49,3 +51,36 @@ def test_a_fork_makes_threads_of_its_own():
     if child == 0:
         os._exit(0 if threads.at_the_same_time(tasks) == [1, 2] else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_eliminations_use_one_blas_thread():
+    controller = pytest.importorskip("threadpoolctl").ThreadpoolController().select(user_api="blas")
+    before = [library.num_threads for library in controller.lib_controllers]
+    with threads.one_blas_thread():
+        assert {library.num_threads for library in controller.lib_controllers} == {1}
+    assert [library.num_threads for library in controller.lib_controllers] == before
+
+
+LARGE = """
+import numpy as np, rlsuite as rl
+rng = np.random.default_rng(0)
+n = 12_000
+ahead = np.minimum(n - 1, np.arange(n)[:, None, None] + rng.integers(0, 40, size=(n, 2, 3)))
+ahead[:, 0] = np.maximum(0, ahead[:, 0] - 45)
+p = rng.dirichlet(np.ones(3), size=(n, 2))
+rows = np.arange(0, 6 * n + 1, 3)
+mdp = rl.MDP.from_rows(rows, ahead.ravel(), p.ravel(), rng.random((n, 2)), n_actions=2, gamma=0.9999)
+for method in ("auto", "policy_iteration"):
+    print(rl.solve(mdp, method).value.tobytes().hex()[:2_000])
+"""
+
+
+@pytest.mark.slow
+def test_the_same_bytes_with_any_number_of_blas_threads():
+    found = set()
+    for number in ("1", "2", "7"):
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": number}
+        done = subprocess.run([sys.executable, "-c", LARGE], capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
+        found.add(done.stdout)
+    assert len(found) == 1

@@ -14,6 +14,7 @@ import scipy.sparse.linalg
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.core.threads import one_blas_thread
 from rlsuite.features.estimators import Matrix
 
 _sparse_linalg: Any = scipy.sparse.linalg  # its stubs ask which sparse matrix it is
@@ -100,7 +101,8 @@ def _solved(system: Matrix, b: NDArray[np.float64], ridge: float, owner: str) ->
 def _factors(system: Matrix) -> Matrix:
     """Return the decomposition of a sparse matrix; None if it is singular."""
     try:
-        factors = _sparse_linalg.splu(system)
+        with one_blas_thread():
+            factors = _sparse_linalg.splu(system)
     except RuntimeError:  # exactly singular
         return None
     pivots = np.abs(factors.U.diagonal())

@@ -9,6 +9,7 @@ from typing import Any, Unpack, cast
 import numpy as np
 
 from rlsuite.core.clock import Clock, OutOfTime
+from rlsuite.core.threads import one_blas_thread
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
 from rlsuite.planning.certificate import certified, discounted, width
@@ -188,7 +189,8 @@ def krylov_value(rows: PolicySteps, initial: FloatArray, clock: Clock, longest: 
     solve: Any = bicgstab
     try:
         limits = {"rtol": RELATIVE, "atol": 0.0, "maxiter": longest}
-        with np.errstate(all="ignore"):  # if the method breaks down, the value that is not finite is left out below
+        # If the method breaks down, the value that is not finite is left out below.
+        with one_blas_thread(), np.errstate(all="ignore"):
             solved, _ = solve(operator, reward, x0=initial, M=preconditioner, callback=look, **limits)
     except OutOfTime:
         solved = latest

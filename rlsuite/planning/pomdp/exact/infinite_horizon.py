@@ -27,6 +27,7 @@ from scipy.sparse import csc_array, identity
 from scipy.sparse.linalg import splu
 
 from rlsuite.core.clock import OutOfTime
+from rlsuite.core.threads import one_blas_thread
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.operators import EPS
@@ -83,7 +84,8 @@ def controller_value(projection: Projection, actions: IndexArray, successors: In
         ahead = csc_array((np.concatenate(weights), where), shape=(n * states, n * states))
     reward = projection.reward[actions].reshape(-1)
     factor: Any = splu
-    value: FloatArray = factor(csc_array(identity(n * states)) - ahead).solve(reward)
+    with one_blas_thread():
+        value: FloatArray = factor(csc_array(identity(n * states)) - ahead).solve(reward)
     # If T x >= x - d everywhere, the value is at least x - d / (1 - beta).
     short = float(np.max(value - (reward + ahead @ value)))
     short = max(short, 0.0) + projection.rounding(value)
