@@ -19,9 +19,10 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from rlsuite.core.files import replacing
+from rlsuite.core.narrowing import is_sequence
 from rlsuite.core.npz import Npz, reading_npz
 from rlsuite.errors import FileError, ModelError, ParameterError, RoundingWarning, level_of_the_caller
-from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
+from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 from rlsuite.models.mdp_fields import MdpFields
 from rlsuite.models.validation import ROW_SUM_TOLERANCE, excess, row_sums
 
@@ -114,9 +115,32 @@ def mdp_to_arrays(mdp: MdpFields) -> dict[str, AnyArray]:
     arrays: dict[str, AnyArray] = {}
     for field in fields(mdp):
         value = getattr(mdp, field.name)
-        if value is not None and value is not False:
+        if field.name == "labels":
+            arrays.update(labels_to_arrays(mdp.labels))
+        elif value is not None and value is not False:
             arrays[field.name] = text(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else np.asarray(value)
     return arrays
+
+
+def labels_to_arrays(labels: Mapping[str, BoolArray]) -> dict[str, AnyArray]:
+    """Return labels of states as their names and their masks (L, S) bool; nothing if there are none."""
+    return {"labels": text([*labels]), "labelled": np.array([*labels.values()])} if labels else {}
+
+
+def labels_from_arrays(file: Path, arrays: Npz) -> dict[str, AnyArray]:
+    """Take what `labels_to_arrays` returned."""
+    if "labels" not in arrays and "labelled" not in arrays:
+        return {}
+    for name in ("labels", "labelled"):
+        if name not in arrays:
+            raise FileError(f"{file} is malformed: it has no {name}")
+    names: object = text_in(file, "labels", arrays.take("labels"))
+    masks = arrays.take("labelled")
+    if not is_sequence(names) or not all(isinstance(one, str) for one in names) or len({*names}) < len(names):
+        raise FileError(f"{file} is malformed: labels are not distinct names")
+    if masks.dtype != np.bool_ or masks.ndim != 2 or len(masks) != len(names):
+        raise FileError(f"{file} is malformed: labelled is not a table of booleans with a row for each label")
+    return {str(one): mask for one, mask in zip(names, masks, strict=True)}
 
 
 def mdp_from_arrays(model: type[M], path: str | os.PathLike[str], arrays: Npz, gamma: float | None = None) -> M:
@@ -124,7 +148,8 @@ def mdp_from_arrays(model: type[M], path: str | os.PathLike[str], arrays: Npz, g
     file = Path(path)
     declared = fields(model)
     known = {field.name for field in declared}
-    optional = {field.name for field in declared if field.default is not MISSING}
+    optional = {field.name for field in declared if field.default is not MISSING} | {"labels"}
+    labels = labels_from_arrays(file, arrays)
     for name in sorted(known - optional - arrays.headers.keys()):
         raise FileError(f"{file} is malformed: it has no {name}")
     for name in sorted(arrays.headers.keys() - known):
@@ -140,7 +165,7 @@ def mdp_from_arrays(model: type[M], path: str | os.PathLike[str], arrays: Npz, g
     if gamma is not None:
         values["gamma"] = gamma
     try:
-        return model(**values)
+        return model(**values, labels=labels)
     except (ModelError, ParameterError) as cause:
         raise FileError(f"{file} holds no valid model: {cause}") from cause
 

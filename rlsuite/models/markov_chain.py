@@ -8,7 +8,7 @@ chain that is absorbed in one goal is not regular, yet all its mass ends there (
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
@@ -43,8 +43,10 @@ class MarkovChain(ShowsItself):
         Pr[s' | s]; kept as a ``csr_array`` of float64 without stored zeros.
     reward : array_like (S,), optional
         Mean reward of the step that leaves s; 0 by default.
-    labels : sequence of str, optional
+    state_labels : sequence of str, optional
         S distinct names.
+    labels : mapping of str to array_like, optional
+        Sets of states with a name, as in `MDP`: for each its mask (S,) bool, or the numbers of its states.
 
     Raises
     ------
@@ -63,13 +65,15 @@ class MarkovChain(ShowsItself):
 
     transition: csr_array[np.float64]
     reward: FloatArray
-    labels: tuple[str, ...] | None
+    state_labels: tuple[str, ...] | None
+    labels: Mapping[str, BoolArray]
 
     def __init__(
         self,
         transition: ArrayLike | SparseLike,
         reward: ArrayLike | None = None,
-        labels: Sequence[str] | None = None,
+        state_labels: Sequence[str] | None = None,
+        labels: Mapping[str, ArrayLike] | None = None,
     ) -> None:
         matrix = _stochastic_matrix(transition)
         states = matrix.shape[0]
@@ -77,7 +81,8 @@ class MarkovChain(ShowsItself):
         validation.shape("reward", paid, (states,), meaning="one entry per state")
         object.__setattr__(self, "transition", matrix)
         object.__setattr__(self, "reward", validation.frozen(paid, reward))
-        object.__setattr__(self, "labels", validation.labels("labels", labels, states))
+        object.__setattr__(self, "state_labels", validation.labels("state_labels", state_labels, states))
+        object.__setattr__(self, "labels", validation.state_sets(labels, states))
 
     @classmethod
     @says_what_to_write
@@ -120,7 +125,7 @@ class MarkovChain(ShowsItself):
         target = np.where(mdp.terminated, mdp.n_states, mdp.next_state)[used]
         over = np.flatnonzero(~validation.leads_on(mdp.indptr, mdp.n_actions))
         reward = (weight.reshape(mdp.n_states, -1) * mdp.expected_reward()).sum(axis=1)
-        labels = mdp.state_labels
+        names, labels = mdp.state_labels, mdp.labels
         size = mdp.n_states
         probability = probability[used]
         if over.size or (target == size).any():
@@ -129,12 +134,13 @@ class MarkovChain(ShowsItself):
             target = np.concatenate([target, np.full(closing.size, size)])
             probability = np.concatenate([probability, np.ones(closing.size)])
             reward = np.append(reward, 0.0)
-            labels = None if labels is None else labels_of([*labels, END])
+            names = None if names is None else labels_of([*names, END])
+            labels = {label: np.append(mask, False) for label, mask in labels.items()}
             size += 1
         # Row sums of the model and of the policy may differ from 1 by the tolerance; in the chain this must not add up.
         total = np.bincount(source, weights=probability, minlength=size)
         matrix = coo_array((probability / total[source], (source, target)), shape=(size, size))
-        return cls(matrix, reward, labels)
+        return cls(matrix, reward, names, labels)
 
     @property
     def n_states(self) -> int:
@@ -278,6 +284,10 @@ class MarkovChain(ShowsItself):
     def _check_state(self, state: int) -> None:
         if not 0 <= state < self.n_states:
             raise ParameterError(f"state={state} is not a state; the states are 0..{self.n_states - 1}")
+
+    # The view of the labels is read-only, and cannot be pickled.
+    def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
+        return type(self), (self.transition, self.reward, self.state_labels, dict(self.labels))
 
     def __repr__(self) -> str:
         return f"MarkovChain(n_states={self.n_states}, recurrent_classes={len(self.recurrent_classes)})"

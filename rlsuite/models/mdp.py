@@ -93,6 +93,10 @@ class MDP(Constructors, Playable):
         Where true, rewards of that pair are 1 with probability (mean of the transition), else 0.
     state_labels, action_labels : sequence of str, optional
         S and A distinct names.
+    labels : mapping of str to array_like, optional
+        Sets of states with a name, such as "goal" or "crash", which may overlap: for each its mask (S,) bool, or the
+        numbers of its states. Kept as a read-only mapping to read-only masks; ``replace(labels={"goal": [2]})`` sets
+        them on any model.
     costs : bool
         Whether rewards are costs with the opposite sign. To maximise rewards is to minimise costs; the costs are what
         solutions print, and what figures of values show.

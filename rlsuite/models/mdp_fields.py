@@ -9,8 +9,9 @@ transition, not to the state; and an empty row is an illegal action.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
@@ -44,6 +45,7 @@ class MdpChanges(TypedDict, total=False):
     state_labels: Sequence[str] | None
     action_labels: Sequence[str] | None
     costs: bool
+    labels: Mapping[str, ArrayLike] | None
     name: str
 
 
@@ -76,6 +78,7 @@ class MdpFields(Named):
     state_labels: tuple[str, ...] | None = None
     action_labels: tuple[str, ...] | None = None
     costs: bool = False
+    labels: Mapping[str, BoolArray] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
         n_actions = whole_number("n_actions", self.n_actions)
@@ -119,6 +122,7 @@ class MdpFields(Named):
             "state_labels": validation.labels("state_labels", self.state_labels, states),
             "action_labels": validation.labels("action_labels", self.action_labels, n_actions),
             "costs": bool(self.costs),
+            "labels": validation.state_sets(self.labels, states),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -133,7 +137,7 @@ class MdpFields(Named):
         0.5
         """
         title = changes.pop("name", self.name)
-        names = [field.name for field in fields(self)]
+        names = [one.name for one in fields(self)]
         for name in changes:
             if name not in names:
                 raise ParameterError(unknown("field", name, names))
@@ -162,12 +166,13 @@ class MdpFields(Named):
         bernoulli: ArrayLike | None = None,
         state_labels: Sequence[str] | None = None,
         action_labels: Sequence[str] | None = None,
+        labels: Mapping[str, ArrayLike] | None = None,
     ) -> Self:
         """Build a model from the raw rows.
 
         Parameters
         ----------
-        indptr, next_state, probability, reward, n_actions, gamma, state_labels, action_labels
+        indptr, next_state, probability, reward, n_actions, gamma, state_labels, action_labels, labels
             As in the class.
         terminated : array_like (N,) bool, optional
             By default the transitions into states without legal actions terminate, and no others.
@@ -208,6 +213,7 @@ class MdpFields(Named):
             bernoulli=None if bernoulli is None else validation.booleans("bernoulli", bernoulli),
             state_labels=validation.labels("state_labels", state_labels, states),
             action_labels=validation.labels("action_labels", action_labels, actions),
+            labels=validation.state_sets(labels, states),
         )
 
     # ------------------------------------------------------------------------------------------ what follows
@@ -371,7 +377,8 @@ class MdpFields(Named):
     def __reduce__(self) -> tuple[type[Self], tuple[object, ...], dict[str, str]]:
         return (
             type(self),
-            tuple(getattr(self, field.name) for field in fields(self)),
+            # The view of the labels is read-only, and cannot be pickled: the last field is passed as a dict.
+            (*(getattr(self, one.name) for one in fields(self)[:-1]), dict(self.labels)),
             {
                 "_origin": self.origin,
                 "_name": self.name,

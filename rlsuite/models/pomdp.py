@@ -371,6 +371,7 @@ def windowed(pomdp: P, k: int) -> P:
         bernoulli=None if hidden.bernoulli is None else hidden.bernoulli.reshape(-1, n_actions)[of_hidden],
         state_labels=_state_labels(pomdp, states),
         action_labels=hidden.action_labels,
+        labels={label: mask[of_hidden] for label, mask in hidden.labels.items()},
     )
     observation = np.zeros((n_actions, len(states), len(window_index)))
     observation[:, np.arange(len(states)), [window_index[one.window] for one in states]] = 1.0

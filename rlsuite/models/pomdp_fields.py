@@ -6,7 +6,7 @@ section 3).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import ClassVar, Self, Unpack, cast
@@ -14,7 +14,7 @@ from typing import ClassVar, Self, Unpack, cast
 from rlsuite.core.keywords import made_from_arrays
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.models import observation_model, validation
-from rlsuite.models.aliases import FloatArray
+from rlsuite.models.aliases import BoolArray, FloatArray
 from rlsuite.models.mdp import MDP
 from rlsuite.models.mdp_fields import MdpChanges, Named, with_name
 from rlsuite.models.observation_model import ObservationRows, Observations
@@ -124,6 +124,11 @@ class PomdpFields(Named):
     def action_labels(self) -> tuple[str, ...] | None:
         """Names of the actions."""
         return self.mdp.action_labels
+
+    @property
+    def labels(self) -> Mapping[str, BoolArray]:
+        """Named sets of hidden states: label -> (S,) bool."""
+        return self.mdp.labels
 
     @property
     def origin(self) -> str:

@@ -80,6 +80,7 @@ def close(mdp: M) -> Closed[M]:
         else np.append(mdp.bernoulli, np.zeros(extra * actions, dtype=np.bool_)) & noisy,
         state_labels=labels_of([*labels, END]) if labels is not None and extra else labels,
         action_labels=mdp.action_labels,
+        labels={label: np.append(mask, np.zeros(extra, dtype=np.bool_)) for label, mask in mdp.labels.items()},
     )
     return Closed(closed, absorbing)
 

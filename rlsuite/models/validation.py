@@ -5,7 +5,8 @@ All of them work on whole arrays; the offender is searched for only after a chec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -126,6 +127,52 @@ def labels(name: str, values: Sequence[str] | None, number_of: int) -> tuple[str
             raise ModelError(f"{name}[{seen[label]}] and {name}[{index}] are both {label!r}; labels must be distinct")
         seen[label] = index
     return tuple(seen)
+
+
+def state_sets(values: object, states: int) -> Mapping[str, BoolArray]:
+    """Return labels of states as masks: label -> (S,) bool, read-only.
+
+    Parameters
+    ----------
+    values : mapping or None
+        Label -> states: a mask (S,) bool, the numbers of the states, or one number.
+    states : int
+        S.
+    """
+    if values is None:
+        return MappingProxyType({})
+    if not is_mapping(values):
+        raise ModelError(
+            f"labels is a {type(values).__name__}; a mapping is needed, from each label to its states, as "
+            "labels={'goal': [3]}. Names of single states are state_labels=[...]"
+        )
+    masks: dict[str, BoolArray] = {}
+    for label, given in values.items():
+        if not isinstance(label, str) or not label:
+            raise ModelError(f"{label!r} in labels is not a name")
+        masks[label] = frozen(_mask(label, given, states), given)
+    return MappingProxyType(masks)
+
+
+def _mask(label: str, given: object, states: int) -> BoolArray:
+    name = f"labels[{label!r}]"
+    found = array(name, given)
+    if found.dtype == np.bool_:
+        shape(name, found, (states,), meaning="one entry per state, or the numbers of the states")
+        return found
+    listed = integers(name, found).reshape(-1)
+    wrong = (listed < 0) | (listed >= states)
+    if found.ndim > 1 or wrong.any():
+        what = f"has shape {found.shape}" if found.ndim > 1 else f"has {listed[int(np.argmax(wrong))]}"
+        raise ModelError(
+            f"{name} {what}; a mask of booleans is needed, or numbers of states, which are 0..{states - 1}"
+        )
+    number, times = np.unique(listed, return_counts=True)
+    if (times > 1).any():
+        raise ModelError(f"{name} lists state {number[int(np.argmax(times))]} twice; a mask is an array of booleans")
+    mask = np.zeros(states, dtype=np.bool_)
+    mask[listed] = True
+    return mask
 
 
 def excess(total: float) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from rlsuite.errors import NotLearned, ParameterError, RlsuiteWarning, UnsuitableEnvironment
-from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.plotting.belief_values import alpha_vectors, belief_simplex
 from rlsuite.plotting.bounds import gap
 from rlsuite.plotting.curves import episode_return, evaluation
@@ -166,11 +166,16 @@ def _titled(what: str, name: str) -> str:
 @card_of("MDP")
 def _of_mdp(mdp: "MDP") -> Card:
     facts: dict[str, object] = {"states": mdp.n_states, "actions": mdp.n_actions, "transitions": mdp.n_transitions}
-    facts |= {"gamma": mdp.gamma, "kind": mdp.kind}
+    facts |= {"gamma": mdp.gamma, "kind": mdp.kind} | _labels(mdp.labels)
     layout = mdp.layout
     on_grid = [] if layout is None else [lambda: _grid(layout, mdp.n_states)]
     small = [lambda: diagram(mdp)] if mdp.n_states <= FEW_STATES else []
     return Card(_titled("MDP", mdp.name), facts, _transitions(mdp), (), [*on_grid, *small], mdp.n_transitions)
+
+
+def _labels(labels: Mapping[str, BoolArray]) -> dict[str, object]:
+    """The sets of states with a name, and how many states each has."""
+    return {"labels": ", ".join(f"{label} ({mask.sum()})" for label, mask in labels.items())} if labels else {}
 
 
 def _grid(where: "GridLayout | TabularEnv", n_states: int) -> "Axes":
@@ -205,9 +210,10 @@ def _transitions(mdp: "MDP") -> Table:
 
 @card_of("POMDP")
 def _of_pomdp(pomdp: "POMDP") -> Card:
-    facts = {"states": pomdp.n_states, "actions": pomdp.n_actions, "observations": pomdp.n_observations}
+    facts: dict[str, object] = {"states": pomdp.n_states, "actions": pomdp.n_actions}
+    facts |= {"observations": pomdp.n_observations}
     small = [lambda: diagram(pomdp)] if pomdp.n_states <= FEW_STATES else []
-    facts |= {"gamma": pomdp.gamma}
+    facts |= {"gamma": pomdp.gamma} | _labels(pomdp.labels)
     return Card(_titled("POMDP", pomdp.name), facts, _transitions(pomdp.mdp), (), small, pomdp.mdp.n_transitions)
 
 
@@ -221,7 +227,8 @@ def _of_env(env: "TabularEnv") -> Card:
 
 @card_of("MarkovChain")
 def _of_chain(chain: "MarkovChain") -> Card:
-    facts = {"states": chain.n_states, "recurrent classes": len(chain.recurrent_classes)}
+    facts: dict[str, object] = {"states": chain.n_states, "recurrent classes": len(chain.recurrent_classes)}
+    facts |= _labels(chain.labels)
     return Card("MarkovChain", facts, figures=[lambda: diagram(chain)])
 
 

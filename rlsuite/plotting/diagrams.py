@@ -98,7 +98,7 @@ def diagram(model: "MDP | POMDP | HMM | MarkovChain | Solution", **look: Unpack[
     if hasattr(given, "recurrent_classes"):
         n_states: int = given.n_states
         begins: NDArray[np.bool_] = np.zeros(n_states, dtype=np.bool_)
-        texts, ways = names(given.labels, given.n_states, "state"), _of_matrix(given.transition.toarray())
+        texts, ways = names(given.state_labels, given.n_states, "state"), _of_matrix(given.transition.toarray())
         return _draw(texts, ways, begins, None, size, "probabilities", look)
     raise ParameterError(f"diagram draws an MDP, a POMDP, an HMM or a MarkovChain, not a {type(given).__name__}")
 

@@ -96,6 +96,8 @@ def same():
                 assert left.dtype == right.dtype, field.name
                 assert left.shape == right.shape, field.name
                 assert left.tobytes() == right.tobytes(), field.name
+            elif field.name == "labels":
+                assert {k: v.tolist() for k, v in left.items()} == {k: v.tolist() for k, v in right.items()}
             else:
                 assert left == right, field.name
 

@@ -1,5 +1,7 @@
 """Every check of the models' constructors, with the sentence that the user reads."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -295,6 +297,42 @@ def test_observation_labels_are_counted():
 def test_a_pomdp_is_made_of_an_mdp():
     with pytest.raises(ModelError, match="mdp is a dict, not an MDP"):
         POMDP({}, np.ones((1, 1, 1)))
+
+
+def test_sets_of_states():
+    given = {"goal": np.array([False, True]), "both": [1, 0], "one": 0, "none": []}
+    expected = {"goal": [False, True], "both": [True, True], "one": [True, False], "none": [False, False]}
+    chain = MarkovChain([[0.5, 0.5], [0, 1]], state_labels=["a", "b"], labels=given)
+    mdp = rows(labels=given)
+    for model in (mdp, mdp.replace(gamma=0.5), rows().replace(labels=given), pickle.loads(pickle.dumps(mdp)), chain):
+        assert {label: mask.tolist() for label, mask in model.labels.items()} == expected
+        with pytest.raises(ValueError, match="read-only"):
+            model.labels["one"][0] = False
+        with pytest.raises(TypeError):
+            model.labels["two"] = model.labels["one"]
+    given["goal"][0] = True
+    assert mdp.labels["goal"].tolist() == [False, True]
+    assert pickle.loads(pickle.dumps(chain)).labels.keys() == expected.keys()
+    assert dict(rows().labels) == {}
+    under = MarkovChain.from_mdp(ended(labels={"goal": [1]}), [0, 0, -1])
+    assert under.labels["goal"].tolist() == [False, True, False, False]
+    wrong = {
+        "labels is a list; a mapping is needed, from each label to its states, as labels={'goal': [3]}. Names of "
+        "single states are state_labels=[...]": ["a", "b"],
+        "labels['x'] has shape (3,), not (2,) (one entry per state, or the numbers of the states)": {"x": [True] * 3},
+        "labels['x'] has 2; a mask of booleans is needed, or numbers of states, which are 0..1": {"x": [0, 2]},
+        "labels['x'] has shape (1, 2); a mask of booleans is needed, or numbers of states, which are 0..1": {
+            "x": [[0, 1]]
+        },
+        "labels['x'] lists state 1 twice; a mask is an array of booleans": {"x": [0, 1, 1]},
+        "labels['x'] has dtype float64; integers are needed": {"x": [0.5]},
+        "3 in labels is not a name": {3: [0]},
+    }
+    for message, labels in wrong.items():
+        for make in (lambda labels: rows(labels=labels), lambda labels: MarkovChain([[1, 0], [0, 1]], labels=labels)):
+            with pytest.raises(ModelError) as caught:
+                make(labels)
+            assert str(caught.value) == message
 
 
 BAD_CHAINS = {

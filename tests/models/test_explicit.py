@@ -274,7 +274,8 @@ def test_ends_are_made_ends_again(data, dialect, mdps, same, tmp_path_factory):
         return
     mdp = mdp.replace(start=starts / np.count_nonzero(starts), state_labels=None)
     mdp.write(path, dialect=dialect)
-    same(mdp, MDP.read(path, gamma=mdp.gamma, end="end" if dead.any() else None))
+    again = MDP.read(path, gamma=mdp.gamma, end="end" if dead.any() else None)
+    same(mdp.replace(labels={"end": dead} if dead.any() else {}), again)
 
 
 @pytest.fixture
@@ -316,6 +317,24 @@ def test_what_is_written_for_storm(go_or_jump, same, tmp_path):
     again = MDP.read(tmp_path / "model.tra", gamma=0.9, end="end")
     go_or_jump.write(tmp_path / "other.tra", dialect="prism")
     same(again, MDP.read(tmp_path / "other.tra", gamma=0.9, end="end"))
+
+
+@pytest.mark.parametrize("dialect", ["prism", "storm"])
+def test_labels_of_states_are_kept(go_or_jump, dialect, tmp_path):
+    path = tmp_path / "model.tra"
+    labels = {"high": [0, 1], "_nowhere": [], "init": 0}
+    mdp = go_or_jump.replace(labels=labels)
+    mdp.write(path, dialect=dialect)
+    kept = MDP.read(path, gamma=0.9).labels
+    # The start distribution says "init"; an extra state, the last, stands for the end of episodes.
+    found = {label: mask.nonzero()[0].tolist() for label, mask in kept.items()}
+    assert found == {"high": [0, 1], "_nowhere": [], "end": [2, 3]}
+    MDP.read(path, gamma=0.9, end="end").write(path, dialect=dialect)
+    assert MDP.read(path, gamma=0.9).labels["end"].tolist() == kept["end"].tolist()
+    wrong = {"a b": 0, "2nd": 0, "init": 1, "end": [1]}
+    for label, states in wrong.items():
+        with pytest.raises(FileError, match=f"the label '{label}' .*replace\\(labels="):
+            go_or_jump.replace(labels={label: states}).write(path, dialect=dialect)
 
 
 def test_without_rewards_storm_gets_one_of_0(tmp_path):

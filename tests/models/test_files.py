@@ -37,6 +37,35 @@ def test_labels_survive_whatever_they_hold(mdp, written):
     assert MDP.read(written).state_labels == mdp.state_labels == ("a\0", "ä")
 
 
+def test_sets_of_states_survive(mdp, tiger, tmp_path):
+    labels = {"goal\0": [1], "none": [], "all": [True, True]}
+    for model, name in ((mdp, "m.npz"), (tiger, "p.npz")):
+        model.replace(labels=labels).write(tmp_path / name)
+        again = type(model).read(tmp_path / name).labels
+        assert {label: mask.tolist() for label, mask in again.items()} == {
+            "goal\0": [False, True],
+            "none": [False, False],
+            "all": [True, True],
+        }
+    path = tmp_path / "m.npz"
+    wrong = {
+        "it has no labels": {"labels": None},
+        "it has no labelled": {"labelled": None},
+        "labels are not distinct names": {"labels": text(["a", "a", "b"])},
+        "labels are not": {"labels": text({"a": 1})},
+        "labelled is not a table": {"labelled": np.zeros((3, 2))},
+        "a row for each label": {"labelled": np.zeros((2, 2), dtype=bool)},
+        r"labels\['a'\] has shape \(3,\), not \(2,\)": {
+            "labels": text(["a"]),
+            "labelled": np.zeros((1, 3), dtype=bool),
+        },
+    }
+    for message, changes in wrong.items():
+        mdp.replace(labels=labels).write(path)
+        with pytest.raises(FileError, match=message):
+            MDP.read(changed(path, **changes))
+
+
 def test_nothing_but_the_file_is_left_behind(written):
     assert [one.name for one in written.parent.iterdir()] == ["model.npz"]
 

@@ -152,7 +152,7 @@ def test_an_absorbing_goal_has_a_unique_stationary_law_though_it_is_not_regular(
     """The lecture notes call regularity necessary for a unique stationary law; it is only sufficient."""
     optimal = [2, 1, 2, 1, 1, -1]
     chain = MarkovChain.from_mdp(grid_goal, optimal)
-    assert chain.labels == ("S0", "S1", "S2", "S3", "S4", "G", "end")
+    assert chain.state_labels == ("S0", "S1", "S2", "S3", "S4", "G", "end")
     assert not chain.is_regular
     assert len(chain.recurrent_classes) == 1
     assert chain.stationary().tolist() == [0, 0, 0, 0, 0, 0, 1]
@@ -175,7 +175,7 @@ def test_a_chain_without_ends_has_no_extra_state():
     chain = MarkovChain.from_mdp(mdp, [0, 0])
     assert chain.transition.toarray().tolist() == [[0, 1], [0.5, 0.5]]
     assert chain.reward.tolist() == [1, 3]
-    assert chain.labels == ("a", "b")
+    assert chain.state_labels == ("a", "b")
     np.testing.assert_allclose(chain.stationary(), [1 / 3, 2 / 3])
 
 
@@ -185,7 +185,7 @@ def test_termination_belongs_to_the_transition():
     )
     chain = MarkovChain.from_mdp(mdp, [0, 0])
     assert chain.transition.toarray().tolist() == [[0, 0.5, 0.5], [1, 0, 0], [0, 0, 1]]
-    assert chain.labels is None
+    assert chain.state_labels is None
 
 
 def test_an_end_of_probability_zero_is_none():
@@ -195,7 +195,7 @@ def test_an_end_of_probability_zero_is_none():
 
 def test_a_state_that_is_already_called_end():
     mdp = MDP.from_successors([[1], [None]], [0, 0], gamma=0.9, state_labels=["start", "end"])
-    assert MarkovChain.from_mdp(mdp, [0, -1]).labels == ("start", "end", "end #2")
+    assert MarkovChain.from_mdp(mdp, [0, -1]).state_labels == ("start", "end", "end #2")
 
 
 @given(data=st.data())
@@ -224,7 +224,7 @@ def test_chain_of_a_random_model_and_policy(data, mdps):
 def test_pickle_and_repr():
     chain = MarkovChain([[0.5, 0.5], [0, 1]], [1, 2], ["a", "b"])
     restored = pickle.loads(pickle.dumps(chain))
-    assert restored.labels == ("a", "b")
+    assert restored.state_labels == ("a", "b")
     assert restored.reward.tolist() == [1, 2]
     assert restored.transition.toarray().tolist() == chain.transition.toarray().tolist()
     assert repr(chain) == "MarkovChain(n_states=2, recurrent_classes=1)"

@@ -24,7 +24,7 @@ def test_every_kind_of_model_is_drawn():
     assert texts(rl.solve(machine)) == ["broken", "ok", "fix, -4", "run 0.1, 1", "run 0.9, 1"]
     rain = rl.HMM([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.9, 0.1], [0.2, 0.8]], state_labels=["rain", "dry"])
     assert texts(rain) == ["rain\n0: 0.9\n1: 0.1", "dry\n1: 0.8\n0: 0.2", "0.7", "0.3", "0.3", "0.7"]
-    chain = rl.MarkovChain([[0.5, 0.5, 0], [0, 1, 0], [0, 0, 1]], labels=["sun", "clouds", "snow"])
+    chain = rl.MarkovChain([[0.5, 0.5, 0], [0, 1, 0], [0, 0, 1]], state_labels=["sun", "clouds", "snow"])
     assert texts(chain) == ["sun", "clouds", "snow", "0.5", "0.5", "1", "1"]  # also what cannot be reached
     lake = diagram(rl.MDP.from_env("FrozenLake-v1", gamma=0.9, desc=["SF", "HG"], is_slippery=False))
     patches = {patch.get_label(): patch for patch in lake.patches if patch.get_label().startswith("_state")}

@@ -24,6 +24,7 @@ from rlsuite.errors import FileError, ModelError, ParameterError, unknown
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.models.files import rescaled
 from rlsuite.models.mdp_fields import MdpFields
+from rlsuite.models.transformations import END
 from rlsuite.models.validation import leads_on, start_distribution
 
 _COMMENT = re.compile(rb"(?m)^[ \t]*#[^\n]*")
@@ -181,6 +182,9 @@ def _numbers(data: bytes) -> FloatArray:
             return np.zeros(0)
 
 
+INIT, DEADLOCK = "init", "deadlock"
+"""Labels with a meaning of their own: where runs begin; where a program is stuck, and its states repeat for ever."""
+
 _NUMBERED = re.compile(r'(\d+)="([^"]*)"')
 
 
@@ -224,6 +228,17 @@ class Labels:
         if label not in self._states:
             raise FileError(f"{self.path}: {unknown('label', label, self._states)}")
         return self._states[label]
+
+    def kept(self) -> dict[str, BoolArray]:
+        """Return the labels for the model: not "init", which the start distribution says.
+
+        Nor those that every file of a model checker, or of ours, declares, if they hold nowhere.
+        """
+        return {
+            label: mask
+            for label, mask in self._states.items()
+            if label != INIT and (mask.any() or label not in (DEADLOCK, END))
+        }
 
     def _read_prism(self, used: list[tuple[int, list[str]]]) -> None:
         number, words = used[0]
@@ -337,8 +352,9 @@ def read_explicit(
             reward[kept],
             n_actions=choices.n_actions,
             gamma=gamma,
-            start=start_distribution(None, can_start if found is None else found.states("init")),
+            start=start_distribution(None, can_start if found is None else found.states(INIT)),
             action_labels=choices.action_labels,
+            labels={} if found is None else found.kept(),
         )
     except ModelError as cause:
         raise FileError(f"{file} holds no valid model: {cause}") from cause

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -12,10 +14,12 @@ import numpy as np
 from rlsuite.core.files import replacing
 from rlsuite.errors import ModelError
 from rlsuite.models.aliases import BoolArray, IndexArray
+from rlsuite.models.explicit.reading import DEADLOCK, INIT
 from rlsuite.models.mdp_fields import MdpFields
 from rlsuite.models.transformations import END, close, merge, refuse_noise
 
 LAYOUT = "the .tra format"
+_LABEL = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 Dialect: TypeAlias = Literal["prism", "storm"]
 """Whose explicit files: those of PRISM count their lines first, those of Storm say ``mdp`` and declare their labels."""
@@ -25,14 +29,14 @@ def write_explicit(mdp: MdpFields, path: str | os.PathLike[str], dialect: Dialec
     """Write the transitions to `path` (``.tra``), and labels and rewards beside it (``.lab``, ``.rew``).
 
     The model is written without terminations and with merged successors; see `rlsuite.models.transformations`. States
-    that stand for the end of an episode carry the label "end". An action that is illegal is not listed; then, and if
-    the actions have labels, the lines name their actions.
+    that stand for the end of an episode carry the label "end", besides the labels of the model. An action that is
+    illegal is not listed; then, and if the actions have labels, the lines name their actions.
 
     Raises
     ------
     ModelError
-        If rewards are random, or the start is not uniform over some states: the format has neither. For Storm, if
-        a reward is negative.
+        If rewards are random, or the start is not uniform over some states: the format has neither. If a label is
+        not a name in the format, or "init" or "end" and says something else. For Storm, if a reward is negative.
     FileError
         If a file cannot be written.
     """
@@ -50,14 +54,15 @@ def write_explicit(mdp: MdpFields, path: str | os.PathLike[str], dialect: Dialec
     pair = plain.pairs()
     first = Path(path)
     begins = np.append(starts, np.zeros(plain.n_states - starts.size, dtype=np.bool_))
+    sets = _label_sets(plain, begins, absorbing, mdp.n_states)
     if dialect == "storm":
         _refuse_negative(plain, pair)
-        heads, labels, least = ["mdp"], _storm_labels(begins, absorbing), 1
+        heads, labels, least = ["mdp"], _storm_labels(sets), 1
     else:
         choices = np.count_nonzero(plain.legal)
         paid = np.count_nonzero(plain.rows.reward)
         heads = [f"{plain.n_states} {choices} {plain.n_transitions}", f"{plain.n_states} {choices} {paid}"]
-        labels, least = _prism_labels(begins, absorbing), 0
+        labels, least = _prism_labels(sets), 0
     texts = {
         ".tra": "\n".join([heads[0], *_transitions(plain, pair, number)]) + "\n",
         ".lab": labels,
@@ -92,17 +97,41 @@ def _action_names(mdp: MdpFields) -> list[str] | None:
     return None if mdp.legal.all() else [str(a) for a in range(mdp.n_actions)]
 
 
-def _prism_labels(starts: BoolArray, absorbing: BoolArray) -> str:
-    lines = [f'0="init" 1="deadlock" 2="{END}"']
-    for state in np.flatnonzero(starts | absorbing).tolist():
-        lines.append(f"{state}:{' 0' if starts[state] else ''}{' 2' if absorbing[state] else ''}")
+def _label_sets(mdp: MdpFields, starts: BoolArray, absorbing: BoolArray, states: int) -> dict[str, BoolArray]:
+    """Return the labels of the file: those of the model, and which states begin and end an episode.
+
+    A last state, which was added for the end of episodes, is not among the first `states`.
+    """
+    for label, mask in mdp.labels.items():
+        if not _LABEL.fullmatch(label):
+            raise ModelError(
+                f"the label {label!r} cannot be written: letters, digits and _ make a label of {LAYOUT}; rename it "
+                "with replace(labels=...)"
+            )
+        meant = {INIT: starts, END: absorbing if absorbing.any() else mask}.get(label, mask)
+        if (mask != meant)[:states].any():
+            what = "the start distribution" if label == INIT else "the ends of episodes"
+            raise ModelError(
+                f"the label {label!r} holds in other states than {what}, which {LAYOUT} marks by this name: rename it "
+                "with replace(labels=...)"
+            )
+    sets = {INIT: starts, DEADLOCK: np.zeros_like(starts), END: absorbing, **mdp.labels}
+    return sets | {INIT: starts, END: absorbing | sets[END]}
+
+
+def _prism_labels(sets: Mapping[str, BoolArray]) -> str:
+    lines = [" ".join(f'{number}="{label}"' for number, label in enumerate(sets))]
+    masks = np.array([*sets.values()])
+    for state in np.flatnonzero(masks.any(axis=0)).tolist():
+        lines.append(f"{state}: {' '.join(map(str, np.flatnonzero(masks[:, state]).tolist()))}")
     return "\n".join(lines) + "\n"
 
 
-def _storm_labels(starts: BoolArray, absorbing: BoolArray) -> str:
-    lines = ["#DECLARATION", f"init {END}", "#END"]
-    for state in np.flatnonzero(starts | absorbing).tolist():
-        lines.append(f"{state}{' init' if starts[state] else ''}{f' {END}' if absorbing[state] else ''}")
+def _storm_labels(sets: Mapping[str, BoolArray]) -> str:
+    used = {label: mask for label, mask in sets.items() if label != DEADLOCK or mask.any()}
+    lines = ["#DECLARATION", " ".join(used), "#END"]
+    for state in np.flatnonzero(np.array([*used.values()]).any(axis=0)).tolist():
+        lines.append(" ".join([str(state), *(label for label, mask in used.items() if mask[state])]))
     return "\n".join(lines) + "\n"
 
 
