@@ -19,14 +19,17 @@ import numpy as np
 
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.compilation import compiled
-from rlsuite.errors import ParameterError
+from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import BoolArray, IndexArray, StateArray
 from rlsuite.models.validation import number_of
 from rlsuite.planning.graph import distance_to, predecessors
 
+MOST_NAMED = 50
+"""Names of labels and states, at most, in an error."""
+
 States: TypeAlias = int | str | Sequence[int | str] | ArrayLike
-"""Some states: a number, a name, a sequence of these, or a mask (S,) bool."""
+"""Some states: a label, a number, a name, a sequence of these, or a mask (S,) bool."""
 
 
 def states_of(model: MDP, given: States, name: str) -> BoolArray:
@@ -37,14 +40,15 @@ def states_of(model: MDP, given: States, name: str) -> BoolArray:
     model : MDP
         The model.
     given : int, str, sequence of these, or array_like (S,) bool
-        The number of a state, its name, a sequence of numbers and names, or a mask.
+        A label of the model, the number of a state, its name, a sequence of these, or a mask.
     name : str
         What the argument is called, for errors.
 
     Raises
     ------
     ParameterError
-        If there is no such state, or `given` is an empty sequence or a mask of another length.
+        If there is no such label or state, or `given` is an empty sequence or a mask of another length; or if a word is
+        both a label and the name of a state, and these are not the same states.
 
     Examples
     --------
@@ -52,6 +56,8 @@ def states_of(model: MDP, given: States, name: str) -> BoolArray:
     >>> mdp = MDP.from_successors([[1], [2], [2]], [0, 0, 0], gamma=0.9, state_labels=["a", "b", "c"])
     >>> states_of(mdp, "b", "goal").tolist(), states_of(mdp, [0, "c"], "goal").tolist()
     ([False, True, False], [True, False, True])
+    >>> states_of(mdp.replace(labels={"done": [1, 2]}), "done", "goal").tolist()
+    [False, True, True]
     """
     mask: BoolArray = np.zeros(model.n_states, dtype=np.bool_)
     array: Any = np.asarray(given) if not isinstance(given, str | int) else None
@@ -76,8 +82,29 @@ def states_of(model: MDP, given: States, name: str) -> BoolArray:
         return mask
     listed = [given] if isinstance(given, str | int) else list(cast("Sequence[object]", given))
     for each in listed:
-        mask[number_of(name, each, model.n_states, model.state_labels)] = True
+        mask |= _named(model, each, name)
     return mask
+
+
+def _named(model: MDP, given: object, name: str) -> BoolArray:
+    """Return the states of a label, or one state by its number or its name."""
+    labelled = model.labels.get(given) if isinstance(given, str) else None
+    mask: BoolArray = np.zeros(model.n_states, dtype=np.bool_)
+    if labelled is None:
+        if isinstance(given, str) and model.labels:
+            known = [*model.labels, *(model.state_labels or ())]
+            if given not in known:
+                raise ParameterError(unknown(f"{name}: label", given, known[:MOST_NAMED]))
+        mask[number_of(name, given, model.n_states, model.state_labels)] = True
+        return mask
+    if given in (model.state_labels or ()):
+        mask[number_of(name, given, model.n_states, model.state_labels)] = True
+        if (mask != labelled).any():
+            raise ParameterError(
+                f"{name}={given!r} is a label of {int(labelled.sum())} states and the name of another: pass the mask, "
+                f"model.labels[{given!r}], or the number of the state"
+            )
+    return labelled
 
 
 def as_decisions(model: object) -> MDP:
@@ -103,7 +130,8 @@ def as_decisions(model: object) -> MDP:
         n_actions=1,
         gamma=1.0,
         terminated=np.zeros(matrix.indices.size, dtype=np.bool_),
-        state_labels=model.labels,
+        state_labels=model.state_labels,
+        labels=model.labels,
     )
 
 

@@ -68,7 +68,7 @@ def long_run_average(
     How often does it rain?
 
     >>> from rlsuite.models import MarkovChain
-    >>> weather = MarkovChain([[0.9, 0.1], [0.5, 0.5]], labels=["sun", "rain"])
+    >>> weather = MarkovChain([[0.9, 0.1], [0.5, 0.5]], state_labels=["sun", "rain"])
     >>> long_run_average(weather, of="rain").value.round(9).tolist()
     [0.166666667, 0.166666667]
     """

@@ -24,7 +24,7 @@ from rlsuite.models.validation import leads_on
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.mdp.backward_induction import backward_induction
 from rlsuite.planning.questions.answers import CERTAIN, IMPOSSIBLE, Objective, ReachSolution
-from rlsuite.planning.questions.goals import as_decisions, states_of
+from rlsuite.planning.questions.goals import MOST_NAMED, as_decisions, states_of
 from rlsuite.planning.questions.long_run_average import long_run_average
 from rlsuite.planning.questions.reach import reach
 from rlsuite.planning.questions.until import expected_until, paid_by
@@ -360,13 +360,14 @@ class _Reader:
         self.fail(f"a label is expected, not {token!r}" if token else "a label is expected, and the text ends")
 
     def _named(self, name: str) -> BoolArray:
-        if name == "init":
+        if name == "init" and name not in self.mdp.labels:
             return self.mdp.start > 0.0
-        if name == "deadlock":
+        if name == "deadlock" and name not in self.mdp.labels:
             return ~leads_on(self.mdp.indptr, self.mdp.n_actions)
-        known = list(self.mdp.state_labels or ())
+        known = [*self.mdp.labels, *(self.mdp.state_labels or ())]
         if name not in known and name.isdecimal() and int(name) < self.mdp.n_states:
             return states_of(self.mdp, int(name), "label")
         if name not in known:
-            raise ParameterError(f"property {self.text!r}: {unknown('label', name, ['init', 'deadlock', *known[:50]])}")
+            listed = ["init", "deadlock", *known[:MOST_NAMED]]
+            raise ParameterError(f"property {self.text!r}: {unknown('label', name, listed)}")
         return states_of(self.mdp, name, "label")

@@ -56,8 +56,8 @@ def reach(
     mdp : MDP or MarkovChain
         The model; its gamma and its rewards do not matter.
     goal : int, str, sequence of these, or array_like (S,) bool
-        The states to reach: the number of one, its name, a sequence of these, or a mask. A run that begins in the
-        goal has reached it.
+        The states to reach: a label of the model, the number of a state, its name, a sequence of these, or a mask. A
+        run that begins in the goal has reached it.
     avoid : as `goal`, optional
         States that must not be visited before the goal is reached ("until"). A state of the goal may be among them.
     within : int, optional

@@ -66,9 +66,20 @@ def test_comparisons_hold_for_every_policy(gamble):
     ):
         assert check_property(gamble, text).holds is holds, text
     # A chain has no decisions, so neither max nor min is needed.
-    chain = rl.MarkovChain([[0.5, 0.5], [0, 1]], labels=["toss", "heads"])
+    chain = rl.MarkovChain([[0.5, 0.5], [0, 1]], state_labels=["toss", "heads"])
     assert check_property(chain, 'P=? [F<=2 "heads"]').values.tolist() == [0.75, 1.0]
     assert check_property(chain, 'R{"steps"}=? [F "heads"]').values.tolist() == [2.0, 0.0]
+    # Labels are sets of states.
+    marked = gamble.replace(labels={"over": [2, 3], "done": [2], "lost": [0, 3]})
+    assert (
+        check_property(marked, 'Pmin=? [F "over"]').values.tolist()
+        == reach(gamble, [2, 3], objective="min").value.tolist()
+    )
+    assert check_property(marked, 'P>=1 [F "done" | "ready" | "waiting" | "over"]').holds is True
+    with pytest.raises(ParameterError, match="a label of 2 states and the name of another"):
+        check_property(marked, 'Pmax=? [F "lost"]')
+    with pytest.raises(ParameterError, match="did you mean 'over'"):
+        reach(marked, "ovr")
     # From two starts it must hold in both.
     both = gamble.replace(start=[0.5, 0, 0.5, 0])
     assert check_property(both, 'P<=0.9 [F "done"]').holds is False
