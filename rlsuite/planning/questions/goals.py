@@ -22,6 +22,7 @@ from rlsuite.core.compilation import compiled
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import BoolArray, IndexArray, StateArray
+from rlsuite.models.policies import policy_weights
 from rlsuite.models.validation import number_of
 from rlsuite.planning.graph import distance_to, predecessors
 
@@ -107,16 +108,25 @@ def _named(model: MDP, given: object, name: str) -> BoolArray:
     return labelled
 
 
-def as_decisions(model: object) -> MDP:
-    """Return the model itself, or a Markov chain as an MDP with one action.
+def as_decisions(model: object, policy: ArrayLike | None = None) -> MDP:
+    """Return the model itself; or a Markov chain, or the model under a policy, as an MDP with one action.
+
+    Parameters
+    ----------
+    model : MDP or MarkovChain
+        The model.
+    policy : array_like (S,) int or (S, A) float, optional
+        The action of each state, or a distribution over actions.
 
     Raises
     ------
     ParameterError
-        If it is neither.
+        If it is neither; or if `policy` is not a policy, takes an illegal action, or is given for a chain.
     """
     if isinstance(model, MDP):
-        return model
+        return model if policy is None else _under(model, policy)
+    if isinstance(model, MarkovChain) and policy is not None:
+        raise ParameterError("a MarkovChain has no actions: leave policy out")
     if not isinstance(model, MarkovChain):
         raise ParameterError(
             f"{model!r} is neither an MDP nor a MarkovChain; rlsuite.MDP.from_env makes a model of an environment"
@@ -132,6 +142,31 @@ def as_decisions(model: object) -> MDP:
         terminated=np.zeros(matrix.indices.size, dtype=np.bool_),
         state_labels=model.state_labels,
         labels=model.labels,
+    )
+
+
+def _under(mdp: MDP, policy: ArrayLike) -> MDP:
+    """Return the model in which the policy acts, as an MDP with one action that keeps all ends of episodes."""
+    weight = policy_weights(mdp.legal, policy).reshape(-1)
+    pair = mdp.pairs()
+    probability = weight[pair] * mdp.probability
+    used = probability > 0.0
+    state = pair[used] // mdp.n_actions
+    lengths = np.bincount(state, minlength=mdp.n_states)
+    # Row sums of the model and of the policy may differ from 1 by the tolerance; here this must not add up.
+    total = np.bincount(state, weights=probability[used], minlength=mdp.n_states)
+    paid = (weight.reshape(mdp.n_states, -1) * mdp.expected_reward()).sum(axis=1)
+    return MDP.from_rows(
+        np.append(0, np.cumsum(lengths)),
+        mdp.next_state[used],
+        probability[used] / total[state],
+        paid.reshape(-1, 1),
+        n_actions=1,
+        gamma=1.0,
+        terminated=mdp.terminated[used],
+        start=mdp.start,
+        state_labels=mdp.state_labels,
+        labels=mdp.labels,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Unpack
 
 import numpy as np
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import one_of
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
@@ -26,6 +27,7 @@ def long_run_average(
     *,
     objective: Objective = "max",
     from_: States | None = None,
+    policy: ArrayLike | None = None,
     **limits: Unpack[Limits],
 ) -> LongRunSolution:
     """Find the largest or smallest share of the steps that is spent in some states in the long run.
@@ -41,6 +43,8 @@ def long_run_average(
         The largest average over all policies, or the smallest.
     from_ : as `of`, optional
         Where runs begin, all states with the same probability; by default where the model says.
+    policy : array_like (S,) int or (S, A) float, optional
+        Answer for this policy instead of the best or the worst one. The answer is then about a model with one action.
     **limits
         When to stop: `tol`, `rtol`, `max_iterations`, `deadline`, `progress`; see `Limits`.
 
@@ -73,7 +77,7 @@ def long_run_average(
     [0.166666667, 0.166666667]
     """
     one_of("objective", objective, OBJECTIVES)
-    model = as_decisions(mdp)
+    model = as_decisions(mdp, policy)
     start = begins(model, from_)
     counted: BoolArray = np.zeros(model.n_states, dtype=np.bool_) if of is None else states_of(model, of, "of")
     sign = 1.0 if objective == "max" else -1.0
@@ -85,13 +89,13 @@ def long_run_average(
     reward[~paying.legal] = 0.0
     found = average_reward_policy_iteration(paying.replace(reward=reward, reward_std=None, bernoulli=None), **limits)
     known: IndexArray = np.where(counted, GOAL, OPEN)
-    policy = found.policy[: model.n_states].copy()
-    policy[~model.legal.any(axis=1)] = -1
+    decisions = found.policy[: model.n_states].copy()
+    decisions[~model.legal.any(axis=1)] = -1
     value = 0.0 + sign * found.gain[: model.n_states]
     # The share lies in [0, 1]; rounding may have left it by an error that the bound contains.
     return LongRunSolution(
         value=value if of is None else np.clip(value, 0.0, 1.0),
-        policy=policy,
+        policy=decisions,
         converged=found.converged,
         error_bound=found.error_bound,
         iterations=found.iterations,

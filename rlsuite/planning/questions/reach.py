@@ -14,6 +14,7 @@ from typing import Unpack
 
 import numpy as np
 
+from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import fits_in_memory, one_of, whole_amount
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
@@ -47,6 +48,7 @@ def reach(
     within: int | None = None,
     objective: Objective = "max",
     from_: States | None = None,
+    policy: ArrayLike | None = None,
     **limits: Unpack[Limits],
 ) -> ReachSolution:
     """Find the largest or smallest probability of reaching a goal, with a bound on its error.
@@ -67,6 +69,8 @@ def reach(
     from_ : as `goal`, optional
         Where runs begin, all states with the same probability; by default where the model says. It matters for
         ``value_at_start`` alone.
+    policy : array_like (S,) int or (S, A) float, optional
+        Answer for this policy instead of the best or the worst one. The answer is then about a model with one action.
     **limits
         When to stop: `tol`, `rtol`, `max_iterations`, `deadline`, `progress`; see `Limits`.
 
@@ -99,10 +103,12 @@ def reach(
     [0.0, 0.0, 1.0, 0.0]
     >>> reach(mdp, goal=[2, 3], within=1).value.tolist()
     [0.0, 1.0, 1.0, 1.0]
+    >>> reach(mdp, goal=2, policy=[0, 0, 0, 0]).value.tolist()
+    [0.0, 0.0, 1.0, 0.0]
     """
     one_of("objective", objective, OBJECTIVES)
     watch = Watch("reach", **limits)
-    model = as_decisions(mdp)
+    model = as_decisions(mdp, policy)
     wanted = states_of(model, goal, "goal")
     avoided = np.zeros_like(wanted) if avoid is None else states_of(model, avoid, "avoid") & ~wanted
     start = begins(model, from_)

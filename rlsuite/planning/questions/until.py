@@ -42,6 +42,7 @@ def expected_until(
     objective: Objective = "max",
     missed: float | None = None,
     from_: States | None = None,
+    policy: ArrayLike | None = None,
     **limits: Unpack[Limits],
 ) -> ExpectedSolution:
     """Find the largest or smallest expected sum of rewards, or number of steps, until a goal is reached.
@@ -61,6 +62,8 @@ def expected_until(
         less than 0, and minus infinity if no step adds more than 0, as rewards that are costs do.
     from_ : as `goal`, optional
         Where runs begin, all states with the same probability; by default where the model says.
+    policy : array_like (S,) int or (S, A) float, optional
+        Answer for this policy instead of the best or the worst one. The answer is then about a model with one action.
     **limits
         When to stop: `tol`, `rtol`, `max_iterations`, `deadline`, `progress`; see `Limits`.
 
@@ -104,7 +107,7 @@ def expected_until(
     """
     one_of("objective", objective, OBJECTIVES)
     watch = Watch("expected_until", **limits)
-    model = as_decisions(mdp)
+    model = as_decisions(mdp, policy)
     wanted = states_of(model, goal, "goal")
     start = begins(model, from_)
     paid = paid_by(model, of)
@@ -114,7 +117,7 @@ def expected_until(
     finite = question.some_surely if best else question.every_surely
     known: IndexArray = np.where(question.goal, GOAL, np.where(finite, OPEN, IMPOSSIBLE))
     value: FloatArray = np.where(finite, 0.0, bad)
-    policy = first_action(model).astype(np.int64)
+    decisions = first_action(model).astype(np.int64)
     bound = 0.0
     asked = known == OPEN
     if asked.any():
@@ -126,12 +129,12 @@ def expected_until(
         found = best_until_the_end(Lookahead(ending), watch, may_stay=False)
         bound = found.error_bound
         value[asked] = 0.0 + sign * found.value[asked]
-        policy[asked] = found.policy[asked]
+        decisions[asked] = found.policy[asked]
     watch.record(bound)
     watch.measure(value[finite])
     solution = ExpectedSolution(
         value=value,
-        policy=policy,
+        policy=decisions,
         converged=bound <= watch.tol,
         error_bound=bound,
         iterations=watch.iterations,

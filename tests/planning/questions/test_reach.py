@@ -123,6 +123,8 @@ def check_model(seed):
         assert (found.value[found.certain] == 1.0).all()
         assert (found.value[found.impossible] == 0.0).all()
         assert np.abs(probability[tuple(found.policy.tolist())] - truth).max() <= max(found.error_bound, 1e-12)
+        alone = reach(mdp, goal, avoid=lost, objective=objective, policy=found.policy)
+        assert np.abs(alone.value - truth).max() <= max(found.error_bound + alone.error_bound, 1e-12)
         asked = ~goal & ~lost & mdp.legal.any(axis=1)
         assert (found.optimal_actions[asked].any(axis=1)).all()
         over_actions = np.nanmax if objective == "max" else np.nanmin
@@ -244,6 +246,8 @@ def test_bad_questions():
         (lambda: reach(mdp, 1, objective="most"), "objective"),
         (lambda: reach("here", 1), "neither an MDP nor a MarkovChain"),
         (lambda: reach(mdp, 1, from_=5), "from_"),
+        (lambda: reach(mdp, 1, policy=[3, 0]), "policy"),
+        (lambda: reach(rl.MarkovChain([[1]]), 0, policy=[0]), "has no actions"),
         (lambda: expected_until(mdp, 1), "missed=-math.inf"),
         (lambda: expected_until(mdp, 1, missed=3), "neither infinity nor minus infinity"),
         (lambda: expected_until(mdp, 1, of="step"), "did you mean 'steps'"),
