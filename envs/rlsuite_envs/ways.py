@@ -107,7 +107,10 @@ class Ways:
             values.setflags(write=False)
         return MDP.from_rows(
             indptr,
-            **entries,
+            entries["next_state"],
+            entries["probability"],
+            entries["reward"],
+            terminated=entries["terminated"],
             n_actions=n_actions,
             gamma=gamma,
             start=start,

@@ -89,6 +89,13 @@ def add(commands: Commands) -> None:
         metavar="TEXT",
         help="answer a question instead, as PRISM writes it: 'Pmax=? [F \"done\"]', 'Rmin=? [F \"done\"]'",
     )
+    parser.add_argument(
+        "--constraint",
+        action="append",
+        default=[],
+        metavar="COST<=LIMIT",
+        help="find the best policy within a limit: 'steps<=20', or 'FILE.npy<=3', a cost for each state and action",
+    )
     parser.add_argument("--max-iterations", type=whole_number, metavar="N", help="largest number of iterations")
     parser.add_argument(
         "--deadline", type=float, metavar="SECONDS", help="stop after this time, with the best answer so far"
@@ -132,6 +139,7 @@ def add(commands: Commands) -> None:
         "rlsuite solve tiger.pomdp --method sarsop --gap 0.01 --save tiger.npz",
         "rlsuite solve tiger.pomdp --horizon 3 --plot tiger.png",
         "rlsuite solve tiger.pomdp --save tiger.cert",
+        "rlsuite solve FrozenLake-v1 --gamma 0.95 --constraint 'steps<=10'",
         "rlsuite solve FrozenLake-v1 --property 'Pmax=? [F \"15\"]'",
     )
     parser.set_defaults(run=run)
@@ -145,12 +153,12 @@ def run(chosen: argparse.Namespace) -> int:
     if chosen.save:
         check_writable(Path(chosen.save), "--save", SAVED)
     env, model = _opened(chosen)
-    if chosen.property:
-        from rlsuite.cli import properties
+    if chosen.property or chosen.constraint:
+        from rlsuite.cli import questions
 
         if isinstance(model, POMDP):
-            raise ParameterError("--property: states are hidden, and no question about them is answered")
-        return properties.run(chosen, model)
+            raise ParameterError("--property, --constraint: no question is answered about states that are hidden")
+        return questions.check_property(chosen, model) if chosen.property else questions.solve_within(chosen, model)
     layout = _layout(env, model)
     if chosen.movie:
         check_writable(Path(chosen.movie), "--movie", MOVIE_SUFFIXES)

@@ -73,7 +73,11 @@ if TYPE_CHECKING:
     from rlsuite.planning.questions.answers import ExpectedSolution as ExpectedSolution
     from rlsuite.planning.questions.answers import LongRunSolution as LongRunSolution
     from rlsuite.planning.questions.answers import ReachSolution as ReachSolution
+    from rlsuite.planning.questions.constrained import ConstrainedSolution as ConstrainedSolution
+    from rlsuite.planning.questions.constrained import constrained as constrained
     from rlsuite.planning.questions.long_run_average import long_run_average as long_run_average
+    from rlsuite.planning.questions.pareto import ParetoFront as ParetoFront
+    from rlsuite.planning.questions.pareto import pareto as pareto
     from rlsuite.planning.questions.properties import PropertyAnswer as PropertyAnswer
     from rlsuite.planning.questions.properties import check_property as check_property
     from rlsuite.planning.questions.reach import reach as reach

@@ -6,7 +6,7 @@ wherever methods are listed.
 """
 
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from inspect import Parameter, signature
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
 
     from rlsuite.core.aliases import Env
+    from rlsuite.planning.limits import TimeLimits
+    from rlsuite.planning.questions.constrained import ConstrainedSolution, Limit
 
 Planner: TypeAlias = Callable[..., Solution | BeliefPlan]
 """A method: from a model and its own options to the solution."""
@@ -85,6 +87,16 @@ def _function_of(module: str) -> Planner | None:
 @overload
 def solve(
     model: MDP,
+    *,
+    constraint: "Limit | Sequence[Limit]",
+    tol: float = ...,
+    rtol: float | None = ...,
+    gamma: float | None = ...,
+    deadline: float | None = ...,
+) -> "ConstrainedSolution": ...
+@overload
+def solve(
+    model: MDP,
     method: str = ...,
     *,
     tol: float = ...,
@@ -96,6 +108,7 @@ def solve(
     deadline: float | None = ...,
     progress: bool | None = ...,
     unreachable: Unreachable = ...,
+    constraint: None = ...,
     **options: object,
 ) -> Solution: ...
 @overload
@@ -114,6 +127,7 @@ def solve(
     exact: bool = ...,
     prune: Prune = ...,
     unreachable: Unreachable = ...,
+    constraint: None = ...,
     **options: object,
 ) -> BeliefPlan: ...
 @overload
@@ -132,6 +146,7 @@ def solve(
     exact: bool = ...,
     prune: Prune = ...,
     unreachable: Unreachable = ...,
+    constraint: None = ...,
     **options: object,
 ) -> Solution | BeliefPlan: ...
 @says_what_to_write
@@ -150,8 +165,9 @@ def solve(
     exact: bool = False,
     prune: Prune = "winning",
     unreachable: Unreachable = "allow",
+    constraint: "Limit | Sequence[Limit] | None" = None,
     **options: object,
-) -> Solution | BeliefPlan:
+) -> "Solution | BeliefPlan | ConstrainedSolution":
     """Solve a model, with a bound on the distance of the solution from the optimum.
 
     Parameters
@@ -196,13 +212,15 @@ def solve(
         What to do about states that can occur in no episode. By default they are solved like all others: Gymnasium's
         Taxi and CliffWalking have some. In a model of your own they may be a mistake; "error" then names them before
         any work is done. For a POMDP this means its hidden states.
+    constraint : (cost, limit) or a sequence of such pairs, optional
+        For an MDP, costs whose expected sums must stay within limits, as for `constrained`, which solves the problem.
     **options
         What else the method accepts, such as ``gap=`` of `sarsop`; see its own documentation.
 
     Returns
     -------
-    Solution or BeliefPlan
-        The former for an MDP. The latter for a POMDP: `AlphaVectorSolution`, `BeliefSolution`, `GridSolution` or
+    Solution, BeliefPlan or ConstrainedSolution
+        The first for an MDP. The second for a POMDP: `AlphaVectorSolution`, `BeliefSolution`, `GridSolution` or
         `OnlinePlan`; the method's documentation says which. All of them act in beliefs.
 
     Raises
@@ -244,6 +262,11 @@ def solve(
     """
     if not isinstance(model, MDP | POMDP):
         model = _declared(model, gamma)
+    if constraint is not None:
+        beside = {"horizon": horizon, "criterion": criterion, "max_iterations": max_iterations, "exact": exact or None}
+        beside |= {"method": method if method != "auto" else None, **options}
+        limits: TimeLimits = {"tol": tol, "rtol": rtol, "deadline": deadline}
+        return _constrained(model, constraint, gamma, limits, beside)
     if criterion is not None:
         method, gamma = _for_criterion(model, method, criterion, gamma, horizon)
     if exact:
@@ -277,6 +300,23 @@ def solve(
         model = model.replace(gamma=gamma)
     solution = function(model, **given)
     return _of_few_vectors(solution, given) if prune == "fewest" else solution
+
+
+def _constrained(
+    model: MDP | POMDP,
+    constraint: "Limit | Sequence[Limit]",
+    gamma: float | None,
+    limits: "TimeLimits",
+    beside: Mapping[str, object],
+) -> "ConstrainedSolution":
+    from rlsuite.planning.questions.constrained import constrained
+
+    if isinstance(model, POMDP):
+        raise ParameterError("constraint= is for models of type MDP, and the states of this one are hidden")
+    for name, value in beside.items():
+        if value is not None:
+            raise ParameterError(f"constraint= chooses the method, a linear program: leave {name}={value!r} out")
+    return constrained(model, constraint, gamma=gamma, **limits)
 
 
 def _for_criterion(

@@ -26,6 +26,7 @@ from rlsuite.plotting.figure import save as save
 from rlsuite.plotting.figure_list import figures as figures
 from rlsuite.plotting.figure_list import plan_figures as plan_figures
 from rlsuite.plotting.figure_list import solution_figures as solution_figures
+from rlsuite.plotting.fronts import pareto_front as pareto_front
 from rlsuite.plotting.graphs import policy_graph as policy_graph
 from rlsuite.plotting.intervals import mean_curves as mean_curves
 from rlsuite.plotting.intervals import style_axes as style_axes

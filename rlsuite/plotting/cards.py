@@ -20,6 +20,7 @@ from rlsuite.plotting.bounds import gap
 from rlsuite.plotting.curves import episode_return, evaluation
 from rlsuite.plotting.diagrams import diagram
 from rlsuite.plotting.figure import CAPTION_ID, for_a_file, svg_of
+from rlsuite.plotting.fronts import pareto_front
 from rlsuite.plotting.graphs import policy_graph
 from rlsuite.plotting.states import state_values
 from rlsuite.plotting.values import value_map
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from rlsuite.experiments.comparison import Comparison
     from rlsuite.inference import HMM, OnlineFilter
     from rlsuite.models import MDP, POMDP, MarkovChain
-    from rlsuite.planning import AlphaVectorSolution, BeliefPlan, Solution
+    from rlsuite.planning import AlphaVectorSolution, BeliefPlan, ConstrainedSolution, ParetoFront, Solution
     from rlsuite.planning.pomdp.policy_graphs import PolicyGraph
     from rlsuite.planning.questions.answers import GoalSolution
     from rlsuite.rendering import GridLayout
@@ -271,6 +272,24 @@ def _of_answer(answer: "GoalSolution") -> Card:
     facts = {f"{answer.objective} {answer.WHAT} at the start": f"{answer.value_at_start:.6g}", **card.facts}
     facts = {name: fact for name, fact in facts.items() if name not in ("value at the start", "cost at the start")}
     return card._replace(facts=facts, figures=card.figures if np.isfinite(answer.value).all() else [])
+
+
+@card_of("ConstrainedSolution")
+def _of_constrained(plan: "ConstrainedSolution") -> Card:
+    facts: dict[str, object] = {
+        "value at the start": f"{plan.value_at_start:.6g}, at most {plan.upper_bound:.6g}",
+        "costs": ", ".join(f"{cost:.6g} of {limit:.6g}" for cost, limit in zip(plan.costs, plan.limits, strict=True)),
+        "random in": f"{plan.random_states.size} states",
+        "converged": plan.converged,
+    }
+    return Card("ConstrainedSolution", facts, plan.columns())
+
+
+@card_of("ParetoFront")
+def _of_front(front: "ParetoFront") -> Card:
+    table = dict(zip(front.names, front.points.T.tolist(), strict=True))
+    facts = {"corners": len(front.points), "error at most": f"{front.error_bound:.3g}", "converged": front.converged}
+    return Card("ParetoFront", facts, table, figures=[lambda: pareto_front(front)])
 
 
 @card_of("BeliefPlan")

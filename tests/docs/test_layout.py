@@ -71,6 +71,7 @@ FAMILIES = {
         "planning/pomdp/bounds: blind fast_informed_bound initial_bounds linear_bounds point_tables qmdp"
     ),
     "planning/pomdp/test_brackets": "planning/pomdp: solution",
+    "planning/questions/test_constrained": "planning/questions: pareto",
     "planning/questions/test_reach": "planning/questions: answers goals long_run_average until",
     "planning/test_average_reward": "planning/mdp: average_reward_policy_iteration",
     "planning/test_kernels": "planning: policy_rows",

@@ -17,7 +17,7 @@ import rlsuite as rl
 from rlsuite import plotting
 from rlsuite.cli import main
 from rlsuite.errors import CallError, ParameterError
-from rlsuite.planning import simulate_beliefs, solve
+from rlsuite.planning import pareto, simulate_beliefs, solve
 from rlsuite.plotting.figure import write
 from rlsuite.training.results import Bounds
 from rlsuite_envs.bandits import bandit
@@ -69,6 +69,7 @@ def drawings(results_of, tiger, doors, casino):
         "diagram": (plotting.diagram, tiger()),
         "belief_simplex": (plotting.belief_simplex, plan_of_doors),
         "belief_trace": (plotting.belief_trace, tiger(), episodes),
+        "pareto_front": (plotting.pareto_front, pareto(tiger().mdp, ("reward", "steps"))),
         "arm_posteriors": (plotting.arm_posteriors, thompson),
         "state_posteriors": (plotting.state_posteriors, casino, [0, 5, 5, 5, 1]),
         "value_surface": (plotting.value_surface, "MountainCar-v0", lambda x: x[:, 0]),
