@@ -140,7 +140,11 @@ if TYPE_CHECKING:
     from rlsuite.experiments.searching import search as search
     from rlsuite.experiments.sweeping import sweep as sweep
     from rlsuite.inference import HMM as HMM
+    from rlsuite.inference import CategoricalHMM as CategoricalHMM
+    from rlsuite.inference import GaussianHMM as GaussianHMM
+    from rlsuite.inference import MixtureHMM as MixtureHMM
     from rlsuite.inference import ParticleFilter as ParticleFilter
+    from rlsuite.inference import PoissonHMM as PoissonHMM
     from rlsuite.inference import learn_pomdp as learn_pomdp
     from rlsuite.models import MDP as MDP
     from rlsuite.models import POMDP as POMDP

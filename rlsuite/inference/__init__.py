@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from rlsuite.inference.emissions import Product as Product
     from rlsuite.inference.emissions import PseudoObservations as PseudoObservations
     from rlsuite.inference.emissions import gaussian_mixture as gaussian_mixture
+    from rlsuite.inference.estimators import CategoricalHMM as CategoricalHMM
+    from rlsuite.inference.estimators import GaussianHMM as GaussianHMM
+    from rlsuite.inference.estimators import MixtureHMM as MixtureHMM
+    from rlsuite.inference.estimators import PoissonHMM as PoissonHMM
     from rlsuite.inference.expectation_maximisation import Learning as Learning
     from rlsuite.inference.forward_backward import OnlineFilter as OnlineFilter
     from rlsuite.inference.forward_backward import Scaled as Scaled

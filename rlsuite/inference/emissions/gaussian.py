@@ -111,6 +111,8 @@ class Gaussian(Emission):
     least_variance : float
         Learning keeps every variance at least this many times the variance of all observations, of each coordinate in
         its own unit. Without it a state can collapse onto one observation, which makes the likelihood infinite.
+    spherical : bool
+        Whether all coordinates of a state have the same variance.
 
     Raises
     ------
@@ -130,6 +132,7 @@ class Gaussian(Emission):
     mean: FloatArray
     variance: FloatArray
     least_variance: float = LEAST_VARIANCE
+    spherical: bool = False
 
     parameter_names: ClassVar[tuple[str, ...]] = ("mean", "variance")
 
@@ -146,6 +149,9 @@ class Gaussian(Emission):
         if (variance <= 0.0).any():
             k, d = (int(i) for i in np.argwhere(variance <= 0.0)[0])
             raise ModelError(f"variance[k={k}, d={d}] is {variance[k, d]:g}; variances are positive")
+        if self.spherical and (variance != variance[:, :1]).any():
+            k = int(np.argmax((variance != variance[:, :1]).any(axis=1)))
+            raise ModelError(f"variance[k={k}] differs from coordinate to coordinate, and spherical=True")
         object.__setattr__(self, "mean", validation.frozen(mean, self.mean))
         object.__setattr__(self, "variance", validation.frozen(variance, self.variance))
 
@@ -172,12 +178,13 @@ class Gaussian(Emission):
 
     @property
     def n_parameters(self) -> int:
-        """2 K D."""
-        return 2 * self.mean.size
+        """2 K D, or K D + K if spherical."""
+        return self.n_free(frozenset())
 
     def n_free(self, frozen: AbstractSet[str]) -> int:
         """Return the number of parameters that learning changes."""
-        return self.mean.size * (("mean" not in frozen) + ("variance" not in frozen))
+        variances = self.n_states if self.spherical else self.variance.size
+        return self.mean.size * ("mean" not in frozen) + variances * ("variance" not in frozen)
 
     def check(self, z: ArrayLike) -> FloatArray:
         """Return observations as float64 (T, D), NaN where a number is missing."""
@@ -222,12 +229,16 @@ class Gaussian(Emission):
             if prior is not None:
                 own = np.diagonal(prior.covariance, axis1=1, axis2=2)
                 second += prior.number * (own + (prior.mean - mean) ** 2)
+            scale = whole.scale
+            if self.spherical:
+                total, second = (np.tile(part.sum(axis=1, keepdims=True), self.width) for part in (total, second))
+                visited, scale = total > NO_WEIGHT, np.full(self.width, scale.mean())
             variance = np.where(visited, second / np.where(visited, total, 1.0), self.variance)
             # A variance that is already smaller may stay: no step may make the observations less likely.
-            least = np.minimum(self.least_variance * whole.scale, self.variance)
+            least = np.minimum(self.least_variance * scale, self.variance)
             collapsed = ((variance < least) & ~whole.constant).any(axis=1)
             variance = np.maximum(variance, least)
-        found = type(self)(mean, variance, self.least_variance)
+        found = type(self)(mean, variance, self.least_variance, self.spherical)
         object.__setattr__(found, "_collapsed", tuple(np.flatnonzero(collapsed).tolist()))
         return found
 
@@ -245,11 +256,16 @@ class Gaussian(Emission):
 
     def randomized(self, z: AnyArray, rng: np.random.Generator) -> Self:
         """Return means that are observations far from each other, and the variance of all observations."""
-        return type(self).from_data(z, self.n_states, rng, least_variance=self.least_variance)
+        found = type(self).from_data(z, self.n_states, rng, least_variance=self.least_variance)
+        if not self.spherical:
+            return found
+        even = np.full(found.variance.shape, found.variance.mean())
+        return type(self)(found.mean, even, self.least_variance, spherical=True)
 
     def arrays(self) -> Mapping[str, object]:
         """Return the parameters, for files."""
-        return {"mean": self.mean, "variance": self.variance, "least_variance": self.least_variance}
+        spherical = {"spherical": True} if self.spherical else {}
+        return {"mean": self.mean, "variance": self.variance, "least_variance": self.least_variance, **spherical}
 
 
 def _moments(z: FloatArray, weights: FloatArray, centre: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -287,6 +303,8 @@ class MultivariateGaussian(Emission):
         Learning keeps the variance in every direction at least this many times the variance of all observations, of
         each coordinate in its own unit. Without it a state can collapse onto one observation, which makes the
         likelihood infinite.
+    tied : bool
+        Whether all states have the same covariance.
 
     Raises
     ------
@@ -304,6 +322,7 @@ class MultivariateGaussian(Emission):
     mean: FloatArray
     covariance: FloatArray
     least_variance: float = LEAST_VARIANCE
+    tied: bool = False
 
     parameter_names: ClassVar[tuple[str, ...]] = ("mean", "covariance")
 
@@ -325,6 +344,8 @@ class MultivariateGaussian(Emission):
                 raise ModelError(
                     f"covariance[k={k}] is not positive definite: its correlations have the eigenvalue {smallest:g}"
                 )
+        if self.tied and (covariance != covariance[0]).any():
+            raise ModelError("the covariances differ from state to state, and tied=True")
         object.__setattr__(self, "mean", validation.frozen(mean, self.mean))
         object.__setattr__(self, "covariance", validation.frozen(covariance, self.covariance))
 
@@ -352,13 +373,14 @@ class MultivariateGaussian(Emission):
 
     @property
     def n_parameters(self) -> int:
-        """K D (D + 3) / 2."""
-        return self.n_states * self.width * (self.width + 3) // 2
+        """K D (D + 3) / 2; K D + D (D + 1) / 2 if tied."""
+        return self.n_free(frozenset())
 
     def n_free(self, frozen: AbstractSet[str]) -> int:
         """Return the number of parameters that learning changes."""
         means = 0 if "mean" in frozen else self.mean.size
-        return means + (0 if "covariance" in frozen else self.n_parameters - self.mean.size)
+        matrices = 1 if self.tied else self.n_states
+        return means + (0 if "covariance" in frozen else matrices * self.width * (self.width + 1) // 2)
 
     def check(self, z: ArrayLike) -> FloatArray:
         """Return observations as float64 (T, D), NaN where a number is missing."""
@@ -409,7 +431,7 @@ class MultivariateGaussian(Emission):
         known = np.where(visited, total, 1.0)[:, np.newaxis]
         mean = self.mean if "mean" in frozen else self.mean + np.where(visited[:, np.newaxis], first / known, 0.0)
         if "covariance" in frozen:
-            return type(self)(mean, self.covariance, self.least_variance)
+            return type(self)(mean, self.covariance, self.least_variance, self.tied)
         for group in groups:
             second += group.about(mean - self.mean)
         moved -= count * (mean - self.mean)
@@ -417,12 +439,15 @@ class MultivariateGaussian(Emission):
         if prior is not None:
             away = prior.mean - mean
             second += prior.number * (prior.covariance + away[:, :, np.newaxis] * away[:, np.newaxis, :])
+        if self.tied:
+            total, second = np.full(states, total.sum()), np.tile(second.sum(axis=0), (states, 1, 1))
+            visited = total > NO_WEIGHT
         covariance = self.covariance.copy()
         collapsed: list[int] = []
         for k in np.flatnonzero(visited).tolist():
             covariance[k], raised = _at_least(second[k] / total[k], self.least_variance, whole, self.covariance[k])
             collapsed += [k] if raised else []
-        found = type(self)(mean, covariance, self.least_variance)
+        found = type(self)(mean, covariance, self.least_variance, self.tied)
         object.__setattr__(found, "_collapsed", tuple(collapsed))
         return found
 
@@ -444,11 +469,13 @@ class MultivariateGaussian(Emission):
 
     def randomized(self, z: AnyArray, rng: np.random.Generator) -> Self:
         """Return means that are observations far from each other, and the variances of all observations."""
-        return type(self).from_data(z, self.n_states, rng, least_variance=self.least_variance)
+        found = type(self).from_data(z, self.n_states, rng, least_variance=self.least_variance)
+        return type(self)(found.mean, found.covariance, self.least_variance, self.tied)
 
     def arrays(self) -> Mapping[str, object]:
         """Return the parameters, for files."""
-        return {"mean": self.mean, "covariance": self.covariance, "least_variance": self.least_variance}
+        tied = {"tied": True} if self.tied else {}
+        return {"mean": self.mean, "covariance": self.covariance, "least_variance": self.least_variance, **tied}
 
     @cached_property
     def _factor(self) -> FloatArray:

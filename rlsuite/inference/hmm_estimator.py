@@ -1,0 +1,304 @@
+"""What hidden Markov models that are scikit-learn's estimators have in common: from data to a learned model.
+
+An estimator makes a first model from the data, learns it with `rlsuite.inference.HMM.fit`, and keeps it as ``hmm_``.
+The rows of X follow each other in time, so that what is said about one depends on those around it.
+"""
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
+
+import numpy as np
+
+from rlsuite.core.array_like import ArrayLike
+from rlsuite.core.checks import finite_number, generator, one_of, whole_number
+from rlsuite.core.modules import is_installed
+from rlsuite.errors import ModelError, ParameterError
+from rlsuite.features.checks import NotNumbers
+from rlsuite.features.estimator_bases import BaseEstimator
+from rlsuite.features.estimators import one_thread, scikit_learn
+from rlsuite.features.feature_map import NotFitted
+from rlsuite.inference.emissions.base import Emission
+from rlsuite.inference.forward_backward import forward
+from rlsuite.inference.hmm import HMM, FittedHMM
+from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+Init = Literal["kmeans", "random"]
+INITS: tuple[Init, ...] = ("kmeans", "random")
+RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+
+
+class HMMEstimator(BaseEstimator):
+    """What the four have in common; each says which emission it begins with."""
+
+    whole: ClassVar[bool] = False
+    """Whether observations are whole numbers from 0 on."""
+
+    hmm_: FittedHMM
+    n_features_in_: int
+
+    def __init__(
+        self,
+        n_states: int = 2,
+        *,
+        n_init: int = 1,
+        init: Init = "kmeans",
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        prior: float | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_states = n_states
+        self.n_init = n_init
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.prior = prior
+        self.random_state = random_state
+
+    # ------------------------------------------------------------------------------------------------- learning
+
+    def fit(
+        self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, states: ArrayLike | None = None
+    ) -> Self:
+        """Learn a model from one sequence, or from several laid end to end.
+
+        Parameters
+        ----------
+        X : array_like (n, d)
+            Observations, one row each, in the order of time; NaN where a number is missing.
+        y
+            Ignored, as scikit-learn wants it.
+        lengths : array_like (k,) of int, optional
+            Lengths of the sequences, which add up to n; by default one of n.
+        states : array_like (n,) of int, optional
+            Hidden states as far as they are known; -1 where they are not.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is out of range, or X is no array of numbers that suits the model.
+        ModelError
+            If there are fewer observations than states, or lengths or states do not fit.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If `max_iter` came first.
+        CollapseWarning
+            If a state collapsed onto observations that are all the same.
+        """
+        self.check_parameters()
+        observations = self._checked(X, reset=True)
+        if len(observations) < self.n_states:
+            raise ModelError(
+                f"{type(self).__name__} has {self.n_states} states, and there are fewer observations: "
+                f"n_samples={len(observations)}"
+            )
+        rng = _generator(self.random_state)
+        z = self._handed(observations)
+        first = HMM(*self._chain(rng), self._first_emission(observations, rng))
+        guess = self._guessed(observations, states, rng)
+        if guess is not None:
+            first = self._counted(first, observations, guess)
+        self.hmm_ = first.fit(
+            z,
+            lengths,
+            states=states,
+            restarts=self.n_init,
+            prior=self.prior,
+            max_iterations=self.max_iter,
+            tol=self.tol,
+            seed=rng,
+        )
+        return self
+
+    def check_parameters(self) -> None:
+        """Raise unless the parameters are valid; called by `fit`.
+
+        Raises
+        ------
+        ParameterError
+            If one is out of range; the message names it.
+        """
+        whole_number("n_states", self.n_states)
+        whole_number("n_init", self.n_init)
+        whole_number("max_iter", self.max_iter)
+        one_of("init", self.init, INITS)
+        if finite_number("tol", self.tol) < 0.0:
+            raise ParameterError(f"tol={self.tol!r} is negative")
+
+    @abstractmethod
+    def _first_emission(self, X: AnyArray, rng: np.random.Generator) -> Emission:
+        """Return a random emission that suits the observations (n, d)."""
+
+    def _chain(self, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        ones = np.ones(self.n_states)
+        return rng.dirichlet(ones), rng.dirichlet(ones, size=self.n_states)
+
+    def _guessed(self, X: AnyArray, states: ArrayLike | None, rng: np.random.Generator) -> IndexArray | None:
+        """Return hidden states to begin with (n,), -1 for no guess: those that are known, else clusters of rows."""
+        if states is not None:
+            known = np.asarray(states)
+            fits = known.shape == (len(X),) and np.issubdtype(known.dtype, np.integer)
+            return (
+                known.astype(np.int64) if fits and known.max() < self.n_states else None
+            )  # `HMM.fit` says what is wrong
+        gone = self._gone(X)
+        if self.init != "kmeans" or gone.all(axis=0).any():
+            return None
+        filled = np.where(gone, np.nan, X.astype(np.float64))
+        filled = np.where(gone, np.nanmean(filled, axis=0), filled)
+        spread = filled.std(axis=0)
+        scaled = (filled - filled.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+        if len(np.unique(scaled, axis=0)) < self.n_states:
+            return None
+        kmeans = scikit_learn("cluster").KMeans(self.n_states, n_init=1, random_state=int(rng.integers(2**31)))
+        with one_thread():
+            return np.asarray(kmeans.fit(scaled).labels_, dtype=np.int64)
+
+    def _counted(self, first: HMM, X: AnyArray, guess: IndexArray) -> HMM:
+        """Return the model in which each guess counts for one, beside one of each start, move, and observation."""
+        there = np.flatnonzero(guess >= 0)
+        weights = np.zeros((len(X), self.n_states))
+        weights[there, guess[there]] = 1.0
+        z = first.emission.check(self._handed(X))
+        emission = first.emission.fit_weighted(z, weights, first.emission.resolve_prior(1.0, z))
+        moves = np.ones((self.n_states, self.n_states))
+        both = (guess[:-1] >= 0) & (guess[1:] >= 0)
+        np.add.at(moves, (guess[:-1][both], guess[1:][both]), 1.0)
+        start = weights.sum(axis=0) + 1.0
+        return HMM(start / start.sum(), moves / moves.sum(axis=1, keepdims=True), emission)
+
+    # ------------------------------------------------------------------------------------------------ inference
+
+    def predict(self, X: ArrayLike, lengths: ArrayLike | None = None) -> IndexArray:
+        """Return the most probable path of hidden states: (n,) int64."""
+        return np.asarray(self._model().decode(self._seen(X), lengths), dtype=np.int64)
+
+    def predict_proba(self, X: ArrayLike, lengths: ArrayLike | None = None) -> FloatArray:
+        """Return the probability of each hidden state at each time, given all observations: (n, K)."""
+        return self._model().smooth(self._seen(X), lengths)
+
+    def score_samples(self, X: ArrayLike, lengths: ArrayLike | None = None) -> FloatArray:
+        """Return ln Pr[z_t | z_0..z_(t-1)] of each observation, given those before it: (n,), in nats."""
+        model = self._model()
+        z = self._seen(X)
+        parts = [z] if lengths is None else np.split(z, np.cumsum(np.asarray(lengths, dtype=np.int64))[:-1])
+        model.score(z, lengths)  # checks the lengths
+        return np.concatenate([np.diff(forward(model, part).log_scale, prepend=0.0) for part in parts])
+
+    def score(self, X: ArrayLike, y: object = None, lengths: ArrayLike | None = None) -> float:
+        """Return the log-likelihood per observation, as scikit-learn's mixtures do: the larger, the better."""
+        z = self._seen(X)
+        return self._model().score(z, lengths) / len(z)
+
+    def bic(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
+        """Return Schwarz's information criterion on observations: the smaller, the better."""
+        z = self._seen(X)
+        return self.hmm_.learning.n_parameters * float(np.log(len(z))) - 2.0 * self._model().score(z, lengths)
+
+    def aic(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
+        """Return Akaike's information criterion on observations: the smaller, the better."""
+        return 2.0 * self.hmm_.learning.n_parameters - 2.0 * self._model().score(self._seen(X), lengths)
+
+    def sample(self, n_samples: int = 1, random_state: RandomState = None) -> tuple[AnyArray, IndexArray]:
+        """Draw a sequence: observations (n, d) and their hidden states (n,)."""
+        z, states = self._model().sample(n_samples, seed=_generator(random_state))
+        return z.reshape(len(states), -1), states
+
+    @property
+    def start_(self) -> FloatArray:
+        """(K,) float64: the distribution of the first hidden state."""
+        return self._model().start
+
+    @property
+    def transition_(self) -> FloatArray:
+        """(K, K) float64: ``transition_[i, j]`` = Pr[x_(t+1) = j | x_t = i]."""
+        return np.asarray(self._model().transition)
+
+    @property
+    def converged_(self) -> bool:
+        """Whether learning ended because nothing more was to be gained."""
+        return self._model().learning.converged
+
+    @property
+    def n_iter_(self) -> int:
+        """Iterations of the best start."""
+        return self._model().learning.iterations
+
+    # -------------------------------------------------------------------------------------------------- details
+
+    def _model(self) -> FittedHMM:
+        if not self.__sklearn_is_fitted__():
+            raise NotFitted(f"this {type(self).__name__} is not fitted yet; call fit(X) first")
+        return self.hmm_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "hmm_" in vars(self)
+
+    def __sklearn_tags__(self) -> "Tags":
+        inherited: Any = super()  # its types are not declared
+        tags = inherited.__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.positive_only = tags.input_tags.categorical = self.whole
+        # Checks of other estimators exchange rows and look at single ones. Here the order of rows is that of time; the
+        # tag that leaves these two checks out is the only one.
+        tags.non_deterministic = True
+        return tags
+
+    def _seen(self, X: ArrayLike) -> AnyArray:
+        self._model()
+        return self._handed(self._checked(X, reset=False))
+
+    def _checked(self, X: ArrayLike, reset: bool) -> AnyArray:
+        """Return observations (n, d): float64 with NaN, or where these are whole numbers, int64 with -1."""
+        name = type(self).__name__
+        if is_installed("sklearn"):
+            validate: Any = scikit_learn("utils.validation").validate_data
+            try:
+                with np.errstate(invalid="ignore"):  # its sum of infinities
+                    found = validate(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+            except (TypeError, ValueError) as error:
+                kind = NotNumbers if isinstance(error, TypeError) else ParameterError
+                raise kind(f"{name}: {error}") from error
+        else:
+            found = np.asarray(X, dtype=np.float64)
+            if found.ndim != 2 or 0 in found.shape:
+                raise ParameterError(f"{name}: X has shape {found.shape}, not (n, d); X[:, None] makes a column")
+            if reset:
+                self.n_features_in_ = found.shape[1]
+            elif found.shape[1] != self.n_features_in_:
+                raise ParameterError(f"{name}: X has {found.shape[1]} features, and {self.n_features_in_} were learned")
+        if not self.whole:
+            return found
+        gone = np.isnan(found)
+        for wrong, what in ((found < 0.0, "Negative values in data"), (found != np.floor(found), "Fractions in data")):
+            if (wrong & ~gone).any():
+                row, column = (int(i) for i in np.argwhere(wrong & ~gone)[0])
+                raise ParameterError(
+                    f"{what} passed to {name}: X[{row}, {column}] is {found[row, column]:g}; whole numbers from 0 on "
+                    "are needed, NaN where one is missing"
+                )
+        return np.where(gone, -1.0, found).astype(np.int64)
+
+    def _gone(self, X: AnyArray) -> AnyArray:
+        """Return which numbers (n, d) are missing."""
+        return X < 0 if self.whole else np.isnan(X)
+
+    def _handed(self, X: AnyArray) -> AnyArray:
+        """Return observations as the emission takes them."""
+        return X
+
+
+def _generator(random_state: RandomState) -> np.random.Generator:
+    """Return a generator; scikit-learn's own random states draw its seed."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(int(random_state.randint(2**31)))
+    return np.random.default_rng() if random_state is None else generator(random_state)
