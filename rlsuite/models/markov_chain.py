@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, cast, get_args
 
 import numpy as np
 
@@ -20,9 +22,11 @@ from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import made_from_arrays, says_what_to_write
 from rlsuite.core.shown import ShowsItself
 from rlsuite.core.threads import one_blas_thread
-from rlsuite.errors import ModelError, ParameterError
-from rlsuite.models import row_checks, validation
+from rlsuite.errors import FileError, ModelError, ParameterError, unknown, unknown_suffix
+from rlsuite.models import row_checks, symbolic, validation
 from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, SparseLike
+from rlsuite.models.explicit import Dialect, read_chain, write_chain
+from rlsuite.models.files import labels_from_arrays, labels_to_arrays, reading_model, text, text_in, write_arrays
 from rlsuite.models.functions import labels_of
 from rlsuite.models.mdp import MDP
 from rlsuite.models.policies import policy_weights
@@ -30,6 +34,12 @@ from rlsuite.models.transformations import END
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+WRITTEN: Final = (".npz", ".tra")
+SUFFIXES: Final = (*WRITTEN, *symbolic.SUFFIXES)
+"""Files that hold a Markov chain."""
+
+C = TypeVar("C", bound="MarkovChain")
 
 
 @made_from_arrays
@@ -141,6 +151,123 @@ class MarkovChain(ShowsItself):
         total = np.bincount(source, weights=probability, minlength=size)
         matrix = coo_array((probability / total[source], (source, target)), shape=(size, size))
         return cls(matrix, reward, names, labels)
+
+    # ------------------------------------------------------------------------------------------- files
+
+    @classmethod
+    @says_what_to_write
+    def read(
+        cls,
+        path: str | PathLike[str],
+        *,
+        labels: str | PathLike[str] | None = None,
+        rewards: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+        constants: symbolic.Constants | None = None,
+        reward: str | Sequence[str] | None = None,
+        max_states: int | None = symbolic.MOST_STATES,
+    ) -> Self:
+        r"""Read a chain from a file; its suffix says which kind of file it is.
+
+        ==========  =========================================================================================
+        ``.npz``    what `write` wrote, bit for bit
+        ``.tra``    explicit transitions of PRISM or Storm, with labels and rewards in files beside it. The label
+                    "init" marks the states in which runs begin.
+        ``.prism``  programs of PRISM (also ``.pm``), JANI models and Storm's explicit format, which Storm builds
+                    (extra ``storm``); names of states are the values of the variables.
+        ``.jani``
+        ``.drn``
+        ==========  =========================================================================================
+
+        Parameters
+        ----------
+        path
+            The file.
+        labels : path, optional
+            Label file of a ``.tra`` file; by default that with the suffix ``.lab`` beside it, if there is one.
+        rewards : path or sequence of paths, optional
+            Reward files of a ``.tra`` file, of states (paid on leaving) or of transitions; they are added up. By
+            default those with the suffixes ``.rew``, ``.srew``, ``.trew``, ``.rews`` and ``.rewt`` beside it.
+        constants, reward, max_states
+            Of files that Storm builds, as in `MDP.read`.
+
+        Raises
+        ------
+        FileError
+            If the file is missing, malformed (with its line), from elsewhere, too large, or holds another kind of
+            model. ParameterError
+            If a constant is unknown or has no value, several reward structures are there and none is chosen, or a
+            parameter is not about this kind of file.
+        MissingPackage
+            If Storm has to build the chain, and stormpy is not installed.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from rlsuite.models import MarkovChain
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "coin.tra").write_text("dtmc\n0 0 0.5\n0 1 0.5\n1 1 1\n")
+        ...     _ = Path(folder, "coin.srew").write_text("0 1\n")
+        ...     coin = MarkovChain.read(Path(folder, "coin.tra"))
+        >>> coin.reward.tolist(), coin.absorbing.tolist()
+        ([1.0, 0.0], [1])
+        """
+        suffix = _suffix(path, SUFFIXES)
+        given = {"labels": labels, "rewards": rewards, "constants": constants, "reward": reward}
+        for name, value in given.items():
+            allowed = (".tra",) if name in ("labels", "rewards") else symbolic.SUFFIXES
+            if value is not None and suffix not in allowed:
+                listed = ", ".join(allowed)
+                raise ParameterError(f"{name}={value!r} applies only to {listed} files, and {path} is a {suffix} file")
+        try:
+            if suffix == ".npz":
+                return _from_npz(cls, path)
+            if suffix == ".tra":
+                found = read_chain(path, labels=labels, rewards=rewards)
+                return cls(found.transition, found.reward, labels=found.labels)
+            built = symbolic.build(path, "dtmc", constants=constants, reward=reward, max_states=max_states)
+            matrix, paid = symbolic.chain_of(built)
+            return cls(matrix, paid, built.state_names, symbolic.labels_kept(built))
+        except ModelError as cause:
+            raise FileError(f"{path} holds no valid chain: {cause}") from cause
+
+    @says_what_to_write
+    def write(self, path: str | PathLike[str], *, dialect: Dialect | None = None) -> None:
+        """Write the chain to a file, atomically; the suffix says which kind of file.
+
+        ``.npz`` keeps every bit. ``.tra`` lists the transitions, with labels in a ``.lab`` file and rewards of states
+        in a ``.srew`` file beside it; names of states are not kept. The label "init" has to say where runs begin.
+
+        Parameters
+        ----------
+        path
+            The file.
+        dialect : {"prism", "storm"}, optional
+            Whose ``.tra`` files to write; those of PRISM by default.
+
+        Raises
+        ------
+        FileError
+            If the suffix is unknown, the file cannot be written, or the format cannot express the chain: no label
+            "init", a label that is not a name, negative rewards for Storm. The message says what to do.
+        ParameterError
+            If `dialect` is unknown, or given for another kind of file.
+        """
+        suffix = _suffix(path, WRITTEN)
+        if dialect is not None and suffix != ".tra":
+            raise ParameterError(f"dialect={dialect!r} applies only to .tra files, and {path} is a {suffix} file")
+        if dialect not in (None, *get_args(Dialect)):
+            raise ParameterError(unknown("dialect", dialect, get_args(Dialect)))
+        if suffix == ".npz":
+            matrix = self._matrix
+            parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "reward": self.reward}
+            names = {} if self.state_labels is None else {"state_labels": text(self.state_labels)}
+            write_arrays(path, "MarkovChain", {**parts, **names, **labels_to_arrays(self.labels)})
+            return
+        try:
+            write_chain(self.transition, self.reward, self.labels, path, dialect or "prism")
+        except ModelError as cause:
+            raise FileError(f"cannot write {path}: {cause}") from cause
 
     @property
     def n_states(self) -> int:
@@ -291,6 +418,37 @@ class MarkovChain(ShowsItself):
 
     def __repr__(self) -> str:
         return f"MarkovChain(n_states={self.n_states}, recurrent_classes={len(self.recurrent_classes)})"
+
+
+def _suffix(path: str | PathLike[str], known: Sequence[str]) -> str:
+    suffix = Path(path).suffix.lower()
+    if suffix not in known:
+        raise FileError(f"{path}: {unknown_suffix(suffix, known)}")
+    return suffix
+
+
+def _from_npz(chain: type[C], path: str | PathLike[str]) -> C:
+    from scipy.sparse import csr_array
+
+    with reading_model(path, "MarkovChain") as arrays:
+        labels = labels_from_arrays(Path(path), arrays)
+        for name in ("data", "indices", "indptr", "reward"):
+            if name not in arrays:
+                raise FileError(f"{path} is malformed: it has no {name}")
+        reward = arrays.take("reward", np.float64, ndim=1)
+        data = arrays.take("data", np.float64, ndim=1)
+        indices, indptr = arrays.take("indices", ndim=1), arrays.take("indptr", shape=(reward.size + 1,))
+        names = text_in(path, "state_labels", arrays.take("state_labels")) if "state_labels" in arrays else None
+        whole = indices.dtype.kind == indptr.dtype.kind == "i"
+        ascending = whole and indptr[0] == 0 and indptr[-1] == data.size and (np.diff(indptr) >= 0).all()
+        inside = whole and ((indices >= 0) & (indices < reward.size)).all()
+        if indices.size != data.size or not ascending or not inside:
+            raise FileError(f"{path} is malformed: data, indices and indptr are not a sparse matrix")
+        matrix = csr_array((data, indices, indptr), shape=(reward.size, reward.size))
+        try:
+            return chain(matrix, reward, names, labels)
+        except ModelError as cause:
+            raise FileError(f"{path} holds no valid chain: {cause}") from cause
 
 
 def _stochastic_matrix(transition: ArrayLike | SparseLike) -> csr_array[np.float64]:

@@ -12,6 +12,7 @@ import numpy as np
 from rlsuite.core.checks import fraction
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import FileError, ModelError, ParameterError, unknown, unknown_suffix
+from rlsuite.models import symbolic
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.arrays import ROWS_OF, Order
 from rlsuite.models.cassandra import read_mdp, write_mdp
@@ -20,12 +21,15 @@ from rlsuite.models.environments import Playable
 from rlsuite.models.explicit import Dialect, read_explicit, write_explicit
 from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, reading_model, write_arrays
 from rlsuite.models.mdp_fields import Transition
+from rlsuite.models.pomdpx import read_observed_pomdpx
 from rlsuite.models.transformations import close, fill_illegal, refuse_illegal
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-SUFFIXES = (".mdp", ".npz", ".tra")
+WRITTEN = (".mdp", ".npz", ".tra")
+SUFFIXES = (*WRITTEN, ".pomdpx", *symbolic.SUFFIXES)
+"""Files that hold an MDP."""
 
 
 class Arrays(NamedTuple):
@@ -134,6 +138,9 @@ class MDP(Constructors, Playable):
         labels: str | PathLike[str] | None = None,
         rewards: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
         end: str | None = None,
+        constants: symbolic.Constants | None = None,
+        reward: str | Sequence[str] | None = None,
+        max_states: int | None = symbolic.MOST_STATES,
     ) -> Self:
         """Read a model from a file; its suffix says which kind of file it is.
 
@@ -144,6 +151,10 @@ class MDP(Constructors, Playable):
         ``.tra``   explicit transitions of PRISM or Storm, with labels and rewards in files beside it. Choices
                    with different action names get these as action labels; otherwise choice k of a
                    state is action k. States without choices are ends.
+        ``.prism``  programs of PRISM (also ``.pm``, ``.nm``), JANI models and Storm's explicit format, which Storm
+                   builds (extra ``storm``). Actions as for ``.tra``; state labels are the values of the variables.
+        ``.jani``
+        ``.drn``
         =========  ==========================================================================================
 
         Parameters
@@ -151,7 +162,8 @@ class MDP(Constructors, Playable):
         path
             The file.
         gamma : float, optional
-            Discount factor in [0, 1] instead of that of the file; ``.tra`` files have none and need it.
+            Discount factor in [0, 1] instead of that of the file. ``.tra`` files have none and need it; for the files
+            that Storm builds, it is 1 by default.
         labels : path, optional
             Label file of a ``.tra`` file; by default that with the suffix ``.lab`` beside it, if there is one. Episodes
             start in the states labelled "init"; without labels in any state that has a choice.
@@ -159,15 +171,26 @@ class MDP(Constructors, Playable):
             Reward files of a ``.tra`` file, of states (paid on leaving) or of transitions; they are added up. By
             default those with the suffixes ``.rew``, ``.srew``, ``.trew``, ``.rews`` and ``.rewt`` beside it.
         end : str, optional
-            Label of the terminal states of a ``.tra`` file: entering one ends the episode, and what the file says
-            about leaving it is dropped.
+            Label of the terminal states of a ``.tra`` file or one that Storm builds: entering one ends the episode, and
+            what the file says about leaving it is dropped.
+        constants : str or mapping, optional
+            Values of the constants that a program leaves open: ``"N=4,p=0.5"`` or ``{"N": 4, "p": 0.5}``.
+        reward : str or sequence of str, optional
+            The reward structure of a file that Storm builds, or some, which are added up; by default the only one, if
+            there is one. State rewards are paid on leaving.
+        max_states : int, optional
+            Largest number of states of a program; None for no limit.
 
         Raises
         ------
         FileError
-            If the file is missing, malformed (with its line), truncated, from elsewhere, or holds no valid model.
+            If the file is missing, malformed (with its line), truncated, from elsewhere, too large, or holds no valid
+            model, or a model of another kind.
         ParameterError
-            If `gamma` is out of range or missing, or a parameter is not about this kind of file.
+            If `gamma` is out of range or missing, a constant is unknown or has no value, several reward structures are
+            there and none is chosen, or a parameter is not about this kind of file.
+        MissingPackage
+            If Storm has to build the model, and stormpy is not installed.
 
         Examples
         --------
@@ -191,12 +214,26 @@ class MDP(Constructors, Playable):
         >>> mdp.P[1][1]
         [(0.5, 0, 5.0, False), (0.5, 1, 5.0, False)]
         """
-        suffix = _suffix(path)
+        suffix = _suffix(path, SUFFIXES)
+        explicit = (".tra",)
+        for name, value, allowed in (
+            ("labels", labels, explicit),
+            ("rewards", rewards, explicit),
+            ("end", end, (*explicit, *symbolic.SUFFIXES)),
+            ("constants", constants, symbolic.SUFFIXES),
+            ("reward", reward, symbolic.SUFFIXES),
+        ):
+            if value is not None and suffix not in allowed:
+                raise ParameterError(
+                    f"{name}={value!r} applies only to {', '.join(allowed)} files, and {path} is a {suffix} file"
+                )
         if suffix == ".tra":
             return read_explicit(cls, path, gamma=gamma, labels=labels, rewards=rewards, end=end)
-        for name, value in (("labels", labels), ("rewards", rewards), ("end", end)):
-            if value is not None:
-                raise ParameterError(f"{name}={value!r} applies only to .tra files, and {path} is a {suffix} file")
+        if suffix in symbolic.SUFFIXES:
+            found = symbolic.build(path, "mdp", constants=constants, reward=reward, max_states=max_states)
+            return symbolic.mdp_of(cls, path, found, gamma=1.0 if gamma is None else gamma, end=end)
+        if suffix == ".pomdpx":
+            return read_observed_pomdpx(cls, path, gamma)
         if suffix == ".mdp":
             return read_mdp(cls, path, gamma)
         checked = None if gamma is None else fraction("gamma", gamma)
@@ -236,7 +273,7 @@ class MDP(Constructors, Playable):
         ParameterError
             If `dialect` is unknown, or given for another kind of file.
         """
-        suffix = _suffix(path)
+        suffix = _suffix(path, WRITTEN)
         if dialect is not None and suffix != ".tra":
             raise ParameterError(f"dialect={dialect!r} applies only to .tra files, and {path} is a {suffix} file")
         if dialect not in (None, *get_args(Dialect)):
@@ -382,10 +419,10 @@ class MDP(Constructors, Playable):
         )
 
 
-def _suffix(path: str | PathLike[str]) -> str:
+def _suffix(path: str | PathLike[str], known: Sequence[str]) -> str:
     suffix = Path(path).suffix.lower()
-    if suffix == ".pomdp":
-        raise FileError(f"{path}: a .pomdp file holds a POMDP; use POMDP.read and POMDP.write")
-    if suffix not in SUFFIXES:
-        raise FileError(f"{path}: {unknown_suffix(suffix, SUFFIXES)}")
+    if suffix == ".pomdp" or (suffix == ".pomdpx" and suffix not in known):
+        raise FileError(f"{path}: a {suffix} file holds a POMDP; use POMDP.read and POMDP.write")
+    if suffix not in known:
+        raise FileError(f"{path}: {unknown_suffix(suffix, known)}")
     return suffix

@@ -7,6 +7,7 @@ section 3). What is known of the hidden state is the belief b(s); the state esti
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple, Self, TypeAlias, TypeVar
@@ -17,7 +18,7 @@ from rlsuite.core.checks import fraction, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.npz import Npz
 from rlsuite.errors import FileError, ModelError, ParameterError, unknown_suffix
-from rlsuite.models import validation
+from rlsuite.models import symbolic, validation
 from rlsuite.models.beliefs import Beliefs
 from rlsuite.models.cassandra import read_pomdp, write_pomdp
 from rlsuite.models.environments import Playable
@@ -28,10 +29,13 @@ from rlsuite.models.mdp_fields import with_name
 from rlsuite.models.observation_model import ObservationRows, Observations
 from rlsuite.models.pomdp_constructors import PomdpConstructors
 from rlsuite.models.pomdp_fields import PomdpFields
+from rlsuite.models.pomdpx import read_pomdpx, write_pomdpx
 
 P = TypeVar("P", bound=PomdpFields)
 
-SUFFIXES = (".npz", ".pomdp")
+WRITTEN = (".npz", ".pomdp", ".pomdpx")
+SUFFIXES = (*WRITTEN, *symbolic.SUFFIXES)
+"""Files that hold a POMDP."""
 _ROWS = ("observation_indptr", "observation_index", "observation_probability", "n_observations")
 
 
@@ -85,32 +89,50 @@ class POMDP(PomdpConstructors, Beliefs, Playable):
 
     @classmethod
     @says_what_to_write
-    def read(cls, path: str | PathLike[str], *, gamma: float | None = None) -> Self:
+    def read(
+        cls,
+        path: str | PathLike[str],
+        *,
+        gamma: float | None = None,
+        end: str | None = None,
+        constants: symbolic.Constants | None = None,
+        reward: str | Sequence[str] | None = None,
+        max_states: int | None = symbolic.MOST_STATES,
+    ) -> Self:
         """Read a model from a file; its suffix says which kind of file it is.
 
-        ==========  =========================================================================================
-        ``.npz``    what `write` wrote, bit for bit
-        ``.pomdp``  Cassandra's text format, as pomdp-solve and SARSOP read it. Probabilities may be off by the rounding
-                    of a few decimals and are then rescaled, with a warning if a row is off by more than 1e-5;
-                    costs become negative rewards, and the model remembers it; rewards that depend on the
-                    observation are folded into the mean reward of the transition; without a start, all states are
-                    equally likely.
-        ==========  =========================================================================================
+        ===========  ========================================================================================
+        ``.npz``     what `write` wrote, bit for bit
+        ``.pomdp``   Cassandra's text format, as pomdp-solve and SARSOP read it. Probabilities may be off by the
+                     rounding of a few decimals and are then rescaled, with a warning if a row is off by more than
+                     1e-5; costs become negative rewards, and the model remembers it; rewards that depend on the
+                     observation are folded into the mean reward of the transition; without a start, all states are
+                     equally likely.
+        ``.pomdpx``  the XML format of SARSOP's toolkit APPL, in tables and decision diagrams. States, actions and
+                     observations are all combinations of the values of its variables, and a fully observable
+                     variable is a part of the observation.
+        ``.prism``   programs of PRISM with ``observables`` (extra ``storm``), and other files that Storm builds
+                     (``.drn``, ...), as for `MDP.read`. What is seen in a state is certain.
+        ===========  ========================================================================================
 
         Parameters
         ----------
         path
             The file.
         gamma : float, optional
-            Discount factor in [0, 1] instead of that of the file.
+            Discount factor in [0, 1] instead of that of the file; for files that Storm builds, it is 1 by default.
+        end, constants, reward, max_states
+            Of files that Storm builds, as in `MDP.read`.
 
         Raises
         ------
         FileError
-            If the file is missing, malformed (with line and column), truncated, from elsewhere, holds no valid model,
-            or has no discount when `gamma` is not given.
+            If the file is missing, malformed (with line and column), truncated, from elsewhere, too large, holds no
+            valid model or one of another kind, or has no discount when `gamma` is not given.
         ParameterError
-            If `gamma` is out of range.
+            If `gamma` is out of range, or a parameter is not about this kind of file.
+        MissingPackage
+            If Storm has to build the model, and stormpy is not installed.
 
         Warns
         -----
@@ -147,7 +169,24 @@ class POMDP(PomdpConstructors, Beliefs, Playable):
         >>> tiger.update_belief(tiger.start, action=0, observation=1).tolist()
         [0.15, 0.85]
         """
-        found = read_pomdp(cls, MDP, path, gamma) if _suffix(path) == ".pomdp" else _from_npz(cls, path, gamma)
+        suffix = _suffix(path, SUFFIXES)
+        if suffix not in symbolic.SUFFIXES:
+            for name, value in (("end", end), ("constants", constants), ("reward", reward)):
+                if value is not None:
+                    raise ParameterError(
+                        f"{name}={value!r} applies only to {', '.join(symbolic.SUFFIXES)} files, and {path} is a "
+                        f"{suffix} file"
+                    )
+        if suffix == ".pomdp":
+            found = read_pomdp(cls, MDP, path, gamma)
+        elif suffix == ".pomdpx":
+            found = read_pomdpx(cls, MDP, path, gamma)
+        elif suffix == ".npz":
+            found = _from_npz(cls, path, gamma)
+        else:
+            built = symbolic.build(path, "pomdp", constants=constants, reward=reward, max_states=max_states)
+            mdp = symbolic.mdp_of(MDP, path, built, gamma=1.0 if gamma is None else gamma, end=end)
+            found = cls(mdp, symbolic.observations_of(path, built, mdp.n_actions))
         return with_name(found, Path(path).stem)
 
     def write(self, path: str | PathLike[str]) -> None:
@@ -157,19 +196,22 @@ class POMDP(PomdpConstructors, Beliefs, Playable):
         no termination. Episodes that end stay for ever in a state that pays nothing (see `MDP.without_termination`),
         and there an observation is made, "end", that cannot be made anywhere else: so that beliefs from the file agree
         with those of an agent that observes the end. Each successor of a pair is listed once, in ascending order.
-        Labels are kept where they are names in the format.
+        Labels are kept where they are names in the format. ``.pomdpx`` is the XML format of SARSOP's toolkit APPL; all
+        of this is true of it, too.
 
         Raises
         ------
         FileError
             If the suffix is unknown, the file cannot be written, or the model cannot be expressed in the format:
-            ``.pomdp`` knows no illegal actions and no random rewards. The message says what to do.
+            ``.pomdp`` and ``.pomdpx`` know no illegal actions and no random rewards. The message says what to do.
         """
-        if _suffix(path) == ".npz":
+        suffix = _suffix(path, WRITTEN)
+        if suffix == ".npz":
             write_arrays(path, "POMDP", pomdp_to_arrays(self))
             return
+        write = write_pomdpx if suffix == ".pomdpx" else write_pomdp
         try:
-            write_pomdp(self.mdp, self.observation_rows, self.observation_labels, path)
+            write(self.mdp, self.observation_rows, self.observation_labels, path)
         except ModelError as cause:
             raise FileError(f"cannot write {path}: {cause}") from cause
 
@@ -193,12 +235,12 @@ class POMDP(PomdpConstructors, Beliefs, Playable):
 # ------------------------------------------------------------------------------------------------------ files
 
 
-def _suffix(path: str | PathLike[str]) -> str:
+def _suffix(path: str | PathLike[str], known: Sequence[str]) -> str:
     suffix = Path(path).suffix.lower()
     if suffix in (".mdp", ".tra"):
         raise FileError(f"{path}: a {suffix} file holds an MDP; use MDP.read and MDP.write")
-    if suffix not in SUFFIXES:
-        raise FileError(f"{path}: {unknown_suffix(suffix, SUFFIXES)}")
+    if suffix not in known:
+        raise FileError(f"{path}: {unknown_suffix(suffix, known)}")
     return suffix
 
 

@@ -108,6 +108,10 @@ def pomdp() -> rl.POMDP:
     return rl.POMDP.from_arrays(P, R, O, gamma=0.9)
 
 
+def chain() -> rl.MarkovChain:
+    return rl.MarkovChain([[0.5, 0.5], [0, 1]], labels={"init": [0]})
+
+
 def hmm() -> rl.HMM:
     return rl.HMM([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], O)
 
@@ -116,7 +120,7 @@ def read(model: Any, suffix: str) -> Callable[[Any, Path], Any]:
     def call(cls: Any, folder: Path) -> Any:
         path = folder / f"model{suffix}"
         model().write(path)
-        return cls.read(path, **({"gamma": 0.5} if suffix == ".tra" else {}))
+        return cls.read(path, **({"gamma": 0.5} if suffix == ".tra" and model is mdp else {}))
 
     return call
 
@@ -218,11 +222,14 @@ CALLS: dict[type, dict[str, list[Callable[[Any, Path], Any]]]] = {
             lambda c, _: c.from_env("rlsuite/Tiger-v0", gamma=0.9),
             lambda c, _: c.from_env(c.from_arrays(P, R, O, gamma=0.8).to_env(), gamma=0.9),
         ],
-        "read": [read(pomdp, ".npz"), read(pomdp, ".pomdp"), read_text(SEEN_TOO, ".pomdp")],
+        "read": [read(pomdp, ".npz"), read(pomdp, ".pomdp"), read(pomdp, ".pomdpx"), read_text(SEEN_TOO, ".pomdp")],
         "replace": [lambda c, _: c.from_arrays(P, R, O, gamma=0.9).replace(gamma=0.5)],
         "window": [lambda c, _: c.from_arrays(P, R, O, gamma=0.9).window(1)],
     },
-    rl.MarkovChain: {"from_mdp": [lambda c, _: c.from_mdp(mdp(), [0, 0])]},
+    rl.MarkovChain: {
+        "from_mdp": [lambda c, _: c.from_mdp(mdp(), [0, 0])],
+        "read": [read(chain, ".npz"), read(chain, ".tra")],
+    },
     rl.HMM: {
         "from_states": [lambda c, _: c.from_states([0, 1, 0], [0, 1, 0], prior=1.0)],
         "read": [read(hmm, ".npz")],

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlsuite.errors import FileError, ParameterError
-from rlsuite.models import MDP
+from rlsuite.models import MDP, MarkovChain
 
 PRISM = "3 4 6\n0 0 1 0.5\n0 0 2 0.5\n0 1 0 1\n1 0 1 .25\n1 0 2 .75\n2 0 2 1\n"
 STORM = "mdp\n" + PRISM.partition("\n")[2]
@@ -138,6 +138,9 @@ def test_rewards_add_up(read, tmp_path):
     both = [tmp_path / "other", str(tmp_path / "model.srew")]
     assert read(PRISM, files={"rewards": both}).reward.tolist() == [1, 1, 1, 7, 7, 0]
     assert read(PRISM, files={"rewards": []}).reward.tolist() == [0] * 6
+    for of_choices in ("0 0 1.5\n0 1 -2\n", "3 4 2\n0 1 -2\n0 0 1.5\n"):
+        (tmp_path / "other").write_text(of_choices)
+        assert read(PRISM, files={"rewards": tmp_path / "other"}).reward.tolist() == [1.5, 1.5, -2, 0, 0, 0]
 
 
 def test_an_empty_reward_file_pays_nothing(read):
@@ -161,9 +164,9 @@ TRA_FAULTS = {
     ":2: 0.5 is not a choice: a whole number of at least 0 is needed": "mdp\n0 .5 0 1\n",
     ":3: the probability is 1.5, not in [0, 1]": "mdp\n0 0 0 1\n0 1 0 1.5\n",
     ":1: '2 3' is not a header of an MDP: the first line is 'mdp' or the numbers of states, choices and transitions; "
-    "this is the header of a Markov chain, which has no choices": "2 3\n0 0 1\n",
+    "this is the header of a Markov chain, which has no choices: use rl.MarkovChain.read": "2 3\n0 0 1\n",
     ":1: 'dtmc' is not a header of an MDP: the first line is 'mdp' or the numbers of states, choices and transitions; "
-    "this is the header of a Markov chain, which has no choices": "dtmc\n0 0 1\n",
+    "this is the header of a Markov chain, which has no choices: use rl.MarkovChain.read": "dtmc\n0 0 1\n",
     ":1: '@type: mdp' is not a header of an MDP: the first line is 'mdp' or the numbers of states, choices and "
     "transitions": "@type: mdp\n",
     ":1: '3 four 6' is not a header of an MDP: the first line is 'mdp' or the numbers of states, choices and "
@@ -206,9 +209,8 @@ OTHER_FAULTS = {
     "there is no file none.rew": {"files": {"rewards": "none.rew"}},
     "model.rew:3: choice 1 of state 1 does not lead to state 0": {"rew": "3 4 2\n0 0 1 1\n1 1 0 1\n"},
     "model.rew:3: the reward of this transition is given twice": {"rew": "0 0 1 1\n\n0 0 1 2\n"},
-    "model.rew:2: the line has 3 words; it must read 'state choice successor reward' or 'state reward'": {
-        "rew": "0 0 1 1\n0 1 1"
-    },
+    "model.rew:2: the line has 3 words; it must read 'state choice successor reward' or 'state reward' or 'state "
+    "choice reward'": {"rew": "0 0 1 1\n0 1 1"},
     "model.rew:2: 3 is not a state: the states are 0..2": {"rew": "# comment\n3 0 1 1\n"},
     "model.rew:1: 'a b c' is neither a reward nor the numbers of states, choices and rewards": {"rew": "a b c\n"},
     "model.rew announces 2 rewards, but holds 1: it is truncated, or its header is wrong": {"rew": "3 4 2\n0 0 1 1\n"},
@@ -319,22 +321,20 @@ def test_what_is_written_for_storm(go_or_jump, same, tmp_path):
     same(again, MDP.read(tmp_path / "other.tra", gamma=0.9, end="end"))
 
 
-@pytest.mark.parametrize("dialect", ["prism", "storm"])
-def test_labels_of_states_are_kept(go_or_jump, dialect, tmp_path):
+def test_labels_of_states_are_kept(go_or_jump, tmp_path):
     path = tmp_path / "model.tra"
-    labels = {"high": [0, 1], "_nowhere": [], "init": 0}
-    mdp = go_or_jump.replace(labels=labels)
-    mdp.write(path, dialect=dialect)
-    kept = MDP.read(path, gamma=0.9).labels
-    # The start distribution says "init"; an extra state, the last, stands for the end of episodes.
-    found = {label: mask.nonzero()[0].tolist() for label, mask in kept.items()}
-    assert found == {"high": [0, 1], "_nowhere": [], "end": [2, 3]}
-    MDP.read(path, gamma=0.9, end="end").write(path, dialect=dialect)
-    assert MDP.read(path, gamma=0.9).labels["end"].tolist() == kept["end"].tolist()
-    wrong = {"a b": 0, "2nd": 0, "init": 1, "end": [1]}
-    for label, states in wrong.items():
+    mdp = go_or_jump.replace(labels={"high": [0, 1], "_nowhere": [], "init": 0})
+    for dialect in ("prism", "storm"):
+        mdp.write(path, dialect=dialect)
+        kept = MDP.read(path, gamma=0.9).labels
+        # The start distribution says "init"; an extra state, the last, stands for the end of episodes.
+        found = {label: mask.nonzero()[0].tolist() for label, mask in kept.items()}
+        assert found == {"high": [0, 1], "_nowhere": [], "end": [2, 3]}
+        MDP.read(path, gamma=0.9, end="end").write(path, dialect=dialect)
+        assert MDP.read(path, gamma=0.9).labels["end"].tolist() == kept["end"].tolist()
+    for label, states in {"a b": 0, "2nd": 0, "init": 1, "end": [1]}.items():
         with pytest.raises(FileError, match=f"the label '{label}' .*replace\\(labels="):
-            go_or_jump.replace(labels={label: states}).write(path, dialect=dialect)
+            go_or_jump.replace(labels={label: states}).write(path)
 
 
 def test_without_rewards_storm_gets_one_of_0(tmp_path):
@@ -398,3 +398,124 @@ def test_a_failed_write_keeps_all_old_files(tmp_path, monkeypatch):
         mdp.replace(reward=np.array([5.0])).write(tmp_path / "model.tra")
     after = {one.name: one.read_bytes() for one in tmp_path.iterdir() if one.is_file()}
     assert after == {name: before[name] for name in ("model.tra", "model.lab")}
+
+
+# ---------------------------------------------------------------------------------------------- Markov chains
+
+CHAIN = "3 4\n0 1 0.25\n0 2 .75\n1 0 1\n2 2 1\n"
+
+
+@pytest.fixture
+def read_chain(tmp_path):
+    def from_texts(tra, model=MarkovChain, **texts):
+        for one in tmp_path.glob("chain.*"):
+            one.unlink()
+        for suffix, text in {"tra": tra, **texts}.items():
+            (tmp_path / f"chain.{suffix}").write_text(text)
+        return model.read(tmp_path / "chain.tra")
+
+    return from_texts
+
+
+def test_chains_in_both_dialects_and_back(read_chain, tmp_path):
+    storm = "dtmc\n" + CHAIN.partition("\n")[2]
+    for tra in (
+        CHAIN,
+        storm,
+        storm.removeprefix("dtmc\n"),
+        "\n".join([CHAIN.split("\n")[0], *CHAIN.split("\n")[:0:-1]]),
+    ):
+        for lab in (PRISM_LABELS, STORM_LABELS):
+            for rewards in ({"srew": "0 2\n"}, {"srew": "3 1\n0 2\n"}, {"trew": "3 1\n0 1 8\n"}, {"rew": "0 1 8"}):
+                chain = read_chain(tra, lab=lab, **rewards)
+                assert chain.transition.toarray().tolist() == [[0, 0.25, 0.75], [1, 0, 0], [0, 0, 1]]
+                assert chain.reward.tolist() == [2, 0, 0]
+                labels = {label: mask.nonzero()[0].tolist() for label, mask in chain.labels.items()}
+                assert labels == {"init": [0], "goal": [2]}
+    assert read_chain(CHAIN, srew="0 1\n", trew="0 1 8\n").reward.tolist() == [3, 0, 0]
+    chain = MarkovChain(chain.transition, [0.1, 0, 3], ["a", "b", "c"], {"init": [0], "goal_2": [1, 2]})
+    for name, dialect in (("one.npz", None), ("one.tra", None), ("one.tra", "prism"), ("two.tra", "storm")):
+        chain.write(tmp_path / name, dialect=dialect)
+        again = MarkovChain.read(tmp_path / name)
+        assert again.transition.toarray().tolist() == chain.transition.toarray().tolist()
+        assert again.reward.tolist() == chain.reward.tolist()
+        assert again.state_labels == (chain.state_labels if name == "one.npz" else None)
+        assert {k: v.tolist() for k, v in again.labels.items()} == {k: v.tolist() for k, v in chain.labels.items()}
+
+
+@pytest.mark.slow
+def test_faulty_chains(read_chain, fault, tmp_path):
+    for text, message in (
+        ("0 0 1\n1 1 1", "model.rew:2: state 1 has no choice 1"),
+        ("0 0 1\n0 0 1", "model.rew:2: the reward of this choice is given twice"),
+        ("3 4 2\n0 0 1\n", "model.rew announces 2 rewards, but holds 1: it is truncated, or its header is wrong"),
+    ):
+        assert fault(PRISM, rew=text) == message
+    (tmp_path / "model.rew").unlink()
+    faults = {
+        ":2: the line has 4 words; it must read 'state successor probability', and with a choice it is an MDP: use "
+        "'rl.MDP.read'": {"tra": PRISM},
+        ":1: 'mdp' is not a header of a Markov chain: the first line is 'dtmc' or the numbers of states and "
+        "transitions; a file with choices holds an MDP: read it with rl.MDP.read": {"tra": STORM},
+        "; chains in continuous time are not read": {"tra": "ctmc\n0 0 1\n"},
+        " is empty: it has no transitions": {"tra": ""},
+        ":2: 3 is not a state: the states are 0..2": {"tra": "3 1\n0 3 1\n"},
+        ":2: the probability is 2, not in [0, 1]": {"tra": "dtmc\n0 0 2\n"},
+        " announces 5 transitions, but holds 4: it is truncated": {"tra": CHAIN.replace("3 4", "3 5")},
+        ": state 1 has no transitions; if it is never left, add the line '1 1 1'": {"tra": "dtmc\n0 1 1\n"},
+        ": the row of state 0 sums to 0.5, not 1 (missing 0.5)": {"tra": "dtmc\n0 0 .5\n"},
+        "chain.lab:2: '7' is not a state; the states are 0..2": {"tra": CHAIN, "lab": '0="init"\n7: 0\n'},
+        "chain.trew:1: state 1 does not lead to state 2": {"tra": CHAIN, "trew": "1 2 1\n"},
+        "chain.trew:2: the reward of this transition is given twice": {"tra": CHAIN, "trew": "0 1 1\n0 1 1\n"},
+        "chain.srew:2: the reward of this state is given twice": {"tra": CHAIN, "srew": "0 1\n0 1\n"},
+        "chain.trew announces 2 rewards, but holds 1": {"tra": CHAIN, "trew": "3 2\n0 1 1\n"},
+        "'a b c' is neither a reward nor the numbers of states and rewards": {"tra": CHAIN, "trew": "a b c\n0 1 1\n"},
+    }
+    for message, texts in faults.items():
+        with pytest.raises(FileError) as caught:
+            read_chain(**texts)
+        assert message in str(caught.value), str(caught.value)
+    with pytest.raises(FileError, match=r"which has no choices: use rl\.MarkovChain\.read"):
+        read_chain(CHAIN, model=_Mdp)
+    chain = MarkovChain([[0.5, 0.5], [0, 1]], [-1, 0], labels={"init": [0]})
+    for path, keywords, error, message in (
+        ("a.tra", {"dialect": "storm"}, FileError, "the reward of state 0 is -1, and Storm reads no negative rewards"),
+        ("a.tra", {"dialect": "jani"}, ParameterError, "unknown dialect 'jani'"),
+        ("a.npz", {"dialect": "storm"}, ParameterError, "applies only to .tra files"),
+        ("a.prism", {}, FileError, "unknown suffix '.prism' (choices: .npz, .tra)"),
+        ("none/a.tra", {}, FileError, "a.tra"),
+    ):
+        with pytest.raises(error) as caught:
+            chain.write(tmp_path / path, **keywords)
+        assert message in str(caught.value), str(caught.value)
+    for labels, message in (
+        ({}, r"labels=\{'init': \[0\]\}"),
+        ({"init": 0, "a b": 1}, "the label 'a b' cannot be written"),
+    ):
+        with pytest.raises(FileError, match=message):
+            MarkovChain(chain.transition, labels=labels).write(tmp_path / "a.tra")
+    chain.write(tmp_path / "a.npz")
+    with pytest.raises(
+        FileError, match=r"holds a model of the kind MarkovChain, not MDP: read it with MarkovChain\.read"
+    ):
+        MDP.read(tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz") as arrays:
+        content = dict(arrays)
+    for change, message in (
+        ({"indices": np.array([0, 1, 5], dtype=np.int32)}, "are not a sparse matrix"),
+        ({"indptr": np.array([0, 5, 3], dtype=np.int32)}, "are not a sparse matrix"),
+        ({"data": np.array([0.5, 0.5, 0.5])}, "holds no valid chain: transition"),
+        ({"reward": np.zeros(3)}, "a.npz"),
+        ({"labelled": np.ones((1, 3), dtype=bool)}, "holds no valid chain: labels"),
+        ({"more": np.ones(1)}, "unknown array 'more'"),
+    ):
+        np.savez(tmp_path / "b.npz", **content | change)
+        with pytest.raises(FileError) as caught:
+            MarkovChain.read(tmp_path / "b.npz")
+        assert message.replace("a.npz", "b.npz") in str(caught.value), str(caught.value)
+
+
+class _Mdp:
+    @staticmethod
+    def read(path):
+        return MDP.read(path, gamma=1.0)

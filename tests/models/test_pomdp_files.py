@@ -328,8 +328,8 @@ def test_foreign_suffixes(tiger, tmp_path):
         with pytest.raises(FileError, match=rf"tiger\{suffix}: a \{suffix} file holds an MDP; use MDP\.read and"):
             tiger.write(tmp_path / f"tiger{suffix}")
     for method in (POMDP.read, MDP.read, tiger.write):
-        with pytest.raises(FileError, match=r"tiger\.pomdpx: unknown suffix '\.pomdpx' \(choices: \.\w+, \.\w+"):
-            method(tmp_path / "tiger.pomdpx")
+        with pytest.raises(FileError, match=r"tiger\.pomdpy: unknown suffix '\.pomdpy' \(choices: \.\w+, \.\w+"):
+            method(tmp_path / "tiger.pomdpy")
     with pytest.raises(FileError, match=r"tiger\.pomdp: a \.pomdp file holds a POMDP; use POMDP\.read and"):
         MDP.read(tmp_path / "tiger.pomdp")
     with pytest.raises(FileError, match=r"there is no file .*tiger\.pomdp"):

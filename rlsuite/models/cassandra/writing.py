@@ -30,7 +30,7 @@ def write_mdp(mdp: MdpFields, path: str | os.PathLike[str]) -> None:
     FileError
         If the file cannot be written.
     """
-    plain, _ = _plain(mdp, "the .mdp format")
+    plain, _ = as_plain(mdp, "the .mdp format")
     _write(path, _lines(plain, None, ()))
 
 
@@ -41,9 +41,9 @@ def write_pomdp(
 
     Errors are those of `write_mdp`.
     """
-    plain, absorbing = _plain(mdp, "the .pomdp format")
+    plain, absorbing = as_plain(mdp, "the .pomdp format")
     if absorbing.any():
-        rows = _with_end(rows, mdp.n_states, absorbing)
+        rows = with_end(rows, mdp.n_states, absorbing)
         labels = labels and labels_of([*labels, END])
     names = _names(labels, rows.n_observations)
     _write(path, _lines(plain, names, _observation_lines(plain, rows, names)))
@@ -59,7 +59,7 @@ def plain_text(mdp: MdpFields, rows: ObservationRows | None = None, labels: Sequ
         return "".join(f"{line}\n" for line in _lines(merge(close(_of_means(mdp)).mdp), None, ()))
     closed = close(_of_means(mdp))
     if closed.absorbing.any():
-        rows = _with_end(rows, mdp.n_states, closed.absorbing)
+        rows = with_end(rows, mdp.n_states, closed.absorbing)
         labels = labels and labels_of([*labels, END])
     plain, names = merge(closed.mdp), _names(labels, rows.n_observations)
     return "".join(f"{line}\n" for line in _lines(plain, names, _observation_lines(plain, rows, names)))
@@ -75,7 +75,7 @@ def decimal(value: float) -> str:
     return text if "." in text else text.replace("e", ".0e")
 
 
-def _plain(mdp: MdpFields, layout: str) -> tuple[MdpFields, BoolArray]:
+def as_plain(mdp: MdpFields, layout: str) -> tuple[MdpFields, BoolArray]:
     """Return the model as the format can express it, and the states (S,) bool that stand for the end of an episode."""
     refuse_noise(mdp, layout)
     closed = close(mdp)
@@ -84,7 +84,7 @@ def _plain(mdp: MdpFields, layout: str) -> tuple[MdpFields, BoolArray]:
     return merged, closed.absorbing
 
 
-def _with_end(rows: ObservationRows, states: int, absorbing: BoolArray) -> ObservationRows:
+def with_end(rows: ObservationRows, states: int, absorbing: BoolArray) -> ObservationRows:
     """Return the observations with one more, which is made in the absorbing states, the extra one included."""
     actions = (rows.indptr.size - 1) // states
     lengths = np.ones((actions, absorbing.size), dtype=np.int64)

@@ -1,8 +1,4 @@
-r"""From explicit files to a model: columns of numbers, labels, rewards.
-
-Columns are read a million lines a second. The bytes of the file are looked at as an array: where words and lines begin
-gives the number of words of every line, and NumPy's own text parser gives the numbers. Lines are looked at one by one
-only to name the one at fault.
+"""From explicit files to a model: columns of numbers, labels, rewards.
 
 A label is a set of states. PRISM numbers the labels in the first line, ``0="init" 1="deadlock" 2="goal"``, and lists
 the numbers of each state that has any, ``7: 0 2``. Storm lists the labels between ``#DECLARATION`` and ``#END``, and
@@ -13,8 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn, TypeVar
 
@@ -22,165 +17,11 @@ import numpy as np
 
 from rlsuite.errors import FileError, ModelError, ParameterError, unknown
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.models.explicit.columns import Columns, content_of, read_columns
 from rlsuite.models.files import rescaled
 from rlsuite.models.mdp_fields import MdpFields
 from rlsuite.models.transformations import END
 from rlsuite.models.validation import leads_on, start_distribution
-
-_COMMENT = re.compile(rb"(?m)^[ \t]*#[^\n]*")
-# Possessive, so that nothing is tried twice: a word of a million digits must not take a million steps per digit.
-_NUMBER = re.compile(rb"[-+]?+(?:\d++\.?+\d*+|\.\d++)(?:[eE][-+]?+\d++)?")
-LARGEST = 2**31 - 2
-"""Largest index: states are numbered in 32 bits."""
-
-
-class Columns(NamedTuple):
-    """The lines of a file, without its first line if that was a header."""
-
-    path: Path
-    header: tuple[str, ...]
-    numbers: FloatArray
-    """(n, columns) float64"""
-    names: list[str] | None
-    """The word behind the numbers of each line, if every line has one"""
-    line: IndexArray
-    """(n,) the number of each line, counted from 1"""
-
-    def fail(self, row: int, reason: str) -> NoReturn:
-        """Raise `FileError` for the line of a row."""
-        raise FileError(f"{self.path}:{self.line[row]}: {reason}")
-
-    def indices(self, column: int, what: str, size: int | None = None) -> IndexArray:
-        """Return a column as indices below `size`: (n,) int64."""
-        values = self.numbers[:, column]
-        limit = LARGEST if size is None else size - 1
-        wrong = ~((values >= 0.0) & (values <= limit) & (np.floor(values) == values))
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            allowed = f"the {what}s are 0..{limit}" if size is not None else "a whole number of at least 0 is needed"
-            self.fail(row, f"{values[row]:.10g} is not a {what}: {allowed}")
-        return values.astype(np.int64)
-
-
-def content_of(path: str | os.PathLike[str]) -> bytes:
-    """Return the bytes of a file, or raise `FileError`."""
-    try:
-        return Path(path).read_bytes()
-    except FileNotFoundError as cause:
-        raise FileError(f"there is no file {path}") from cause
-    except OSError as cause:
-        raise FileError(f"{path} cannot be read: {cause.strerror or cause}") from cause
-
-
-def read_columns(
-    path: str | os.PathLike[str],
-    widths: Sequence[int],
-    layout: str,
-    *,
-    named: bool = False,
-    comments: bool = False,
-    header: Callable[[tuple[str, ...]], str | None] | None = None,
-) -> Columns:
-    """Read a file whose lines have the same number of columns.
-
-    A first line of another form - a word, or another number of numbers - is read as the header.
-
-    Parameters
-    ----------
-    path
-        The file.
-    widths : sequence of int
-        How many columns there may be.
-    layout : str
-        What a line should look like, for the errors.
-    named : bool
-        Whether a name may follow the numbers.
-    comments : bool
-        Whether lines that begin with ``#`` are skipped.
-    header : callable, optional
-        Says what is wrong with the words of the header, if anything.
-
-    Raises
-    ------
-    FileError
-        If the file is missing, or a line is of another form; the line is named.
-    """
-    file = Path(path)
-    data = content_of(file)
-    if comments and b"#" in data:
-        data = _COMMENT.sub(b"", data)
-    begins, ends, first, count, line = _layout(data)
-    found: tuple[str, ...] = ()
-    if line.size:
-        words = tuple(data[begins[k] : ends[k]].decode("utf-8", "replace") for k in range(int(count[0])))
-        if not (len(words) in widths or (named and len(words) - 1 in widths)) or not _is_number(words[0].encode()):
-            found = words
-            wrong = header(words) if header else None
-            if wrong:
-                raise FileError(f"{file}:{line[0]}: {wrong}")
-            first, count, line = first[1:], count[1:], line[1:]
-    columns = Columns(file, found, np.zeros((line.size, widths[0])), None, line)
-    if not line.size:
-        return columns
-    width = next((one for one in widths if count[0] == one or (named and count[0] == one + 1)), widths[0])
-    with_name = (count == width + 1) & named
-    odd = (count != width) & ~with_name
-    if odd.any():
-        row = int(np.argmax(odd))
-        columns.fail(row, f"the line has {count[row]} words; it must read '{layout}'")
-    names = None
-    if with_name.any():
-        begin, end = begins[(first + width)[with_name]], ends[(first + width)[with_name]]
-        if with_name.all():
-            names = [data[b:e].decode("utf-8", "replace") for b, e in zip(begin.tolist(), end.tolist(), strict=True)]
-        data = _blanked(data, begin, end)
-    body = data[int(begins[first[0]]) :]
-    numbers = _numbers(body)
-    if numbers.size != line.size * width or not np.isfinite(numbers).all():
-        words = body.split()
-        at = next(k for k, word in enumerate(words) if not _is_number(word))
-        columns.fail(at // width, f"{words[at].decode('utf-8', 'replace')!r} is not a finite number")
-    return columns._replace(numbers=numbers.reshape(-1, width), names=names)
-
-
-def _is_number(word: bytes) -> bool:
-    return _NUMBER.fullmatch(word) is not None and np.isfinite(float(word))
-
-
-def _layout(data: bytes) -> tuple[IndexArray, IndexArray, IndexArray, IndexArray, IndexArray]:
-    """Return where words begin and end, and of each line that has any: its first word, their count, its number."""
-    solid = np.zeros(len(data) + 2, dtype=np.int8)
-    characters = np.frombuffer(data, dtype=np.uint8)
-    # White space as `bytes.split` sees it: control characters are parts of words, which are then not numbers.
-    solid[1:-1] = (characters > ord(" ")) | ((characters - np.uint8(ord("\t")) > 4) & (characters != ord(" ")))
-    change = np.diff(solid)
-    begins, ends = np.flatnonzero(change == 1), np.flatnonzero(change == -1)
-    before = np.searchsorted(begins, np.flatnonzero(characters == ord("\n")))
-    first = np.concatenate([[0], before])
-    count = np.diff(np.append(first, begins.size))
-    line = np.flatnonzero(count)
-    return begins, ends, first[line], count[line], line + 1
-
-
-def _blanked(data: bytes, begin: IndexArray, end: IndexArray) -> bytes:
-    """Return `data` with spaces in place of the given ranges, which do not overlap."""
-    inside = np.zeros(len(data) + 1, dtype=np.int8)
-    inside[begin] = 1
-    inside[end] = -1
-    characters = np.frombuffer(data, dtype=np.uint8)
-    return np.where(np.cumsum(inside[:-1], dtype=np.int8) > 0, np.uint8(ord(" ")), characters).tobytes()
-
-
-def _numbers(data: bytes) -> FloatArray:
-    """Return the numbers in `data` up to the first word that is not a number: (n,) float64."""
-    with warnings.catch_warnings():
-        # Before NumPy 2.3 it only warns about what it cannot read, and of "0x1" or ".5x" returns the beginning.
-        warnings.simplefilter("error", DeprecationWarning)
-        try:
-            return np.fromstring(data.decode("ascii", "replace"), dtype=np.float64, sep=" ")
-        except (ValueError, DeprecationWarning):
-            return np.zeros(0)
-
 
 INIT, DEADLOCK = "init", "deadlock"
 """Labels with a meaning of their own: where runs begin; where a program is stuck, and its states repeat for ever."""
@@ -197,6 +38,8 @@ class Labels:
         The file.
     n_states : int
         S.
+    states : dict, optional
+        The sets, where the file is of another kind and was read elsewhere.
 
     Raises
     ------
@@ -204,10 +47,13 @@ class Labels:
         If the file is missing or malformed; the line is named.
     """
 
-    def __init__(self, path: str | os.PathLike[str], n_states: int) -> None:
+    def __init__(self, path: str | os.PathLike[str], n_states: int, states: dict[str, BoolArray] | None = None) -> None:
         self.path = path
         self.n_states = n_states
         self._states: dict[str, BoolArray] = {}
+        if states is not None:
+            self._states = states
+            return
         lines = content_of(path).decode("utf-8", "replace").splitlines()
         used = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip()]
         if not used:
@@ -229,15 +75,15 @@ class Labels:
             raise FileError(f"{self.path}: {unknown('label', label, self._states)}")
         return self._states[label]
 
-    def kept(self) -> dict[str, BoolArray]:
-        """Return the labels for the model: not "init", which the start distribution says.
+    def kept(self, *, with_start: bool = False) -> dict[str, BoolArray]:
+        """Return the labels for the model: "init" only if asked for, as the start distribution says it.
 
-        Nor those that every file of a model checker, or of ours, declares, if they hold nowhere.
+        Those that every file of a model checker, or of ours, declares, are left out if they hold nowhere.
         """
         return {
             label: mask
             for label, mask in self._states.items()
-            if label != INIT and (mask.any() or label not in (DEADLOCK, END))
+            if (label != INIT or with_start) and (mask.any() or label not in (DEADLOCK, END))
         }
 
     def _read_prism(self, used: list[tuple[int, list[str]]]) -> None:
@@ -287,8 +133,8 @@ REWARD_SUFFIXES = (".rew", ".srew", ".trew", ".rews", ".rewt")
 """Files beside the transitions that are read as rewards: all that exist, added up."""
 
 
-class _Choices(NamedTuple):
-    """The lines of a transition file, sorted by state and action."""
+class Choices(NamedTuple):
+    """The transitions of a file, sorted by state and action."""
 
     n_states: int
     n_actions: int
@@ -324,12 +170,45 @@ def read_explicit(
     layout = "state choice successor probability [action]"
     choices = _choices(read_columns(file, [4], layout, named=True, header=_check_header))
     reward = np.zeros(choices.source.size)
-    for one in _reward_files(file, rewards):
+    for one in reward_files(file, rewards):
         reward += _rewards(one, choices)
-    found = _labels(file, labels, choices.n_states)
+    found = read_labels(file, labels, choices.n_states)
     if end is not None and found is None:
         raise FileError(f"end={end!r} is a label, but there is no label file {file.with_suffix('.lab')}: pass labels=")
+    return assembled(model, file, choices, reward, found, gamma=gamma, end=end)
 
+
+def assembled(
+    model: type[M],
+    file: Path,
+    choices: Choices,
+    reward: FloatArray,
+    found: Labels | None,
+    *,
+    gamma: float,
+    end: str | None,
+    state_labels: Sequence[str] | None = None,
+) -> M:
+    """Return the model of some choices, as an object of a class.
+
+    Parameters
+    ----------
+    model : type
+        The class.
+    file
+        Named in errors.
+    choices, reward, found
+        The transitions, the reward of each, and the labels.
+    gamma, end
+        As in `MDP.read`.
+    state_labels : sequence of str, optional
+        Names of the states.
+
+    Raises
+    ------
+    FileError
+        If they are no valid model, or there is no label `end`.
+    """
     pairs = choices.n_states * choices.n_actions
     kept = np.ones(choices.source.size, dtype=np.bool_)
     if end is not None and found is not None:
@@ -353,6 +232,7 @@ def read_explicit(
             n_actions=choices.n_actions,
             gamma=gamma,
             start=start_distribution(None, can_start if found is None else found.states(INIT)),
+            state_labels=state_labels,
             action_labels=choices.action_labels,
             labels={} if found is None else found.kept(),
         )
@@ -363,7 +243,7 @@ def read_explicit(
 # ------------------------------------------------------------------------------------------------- transitions
 
 
-def _choices(table: Columns) -> _Choices:
+def _choices(table: Columns) -> Choices:
     announced = _sizes(table)
     if not table.line.size:
         raise FileError(f"{table.path} is empty: it has no transitions")
@@ -377,18 +257,43 @@ def _choices(table: Columns) -> _Choices:
     if wrong.any():
         row = int(np.argmax(wrong))
         table.fail(row, f"the probability is {probability[row]:g}, not in [0, 1]")
-    action, action_labels = _actions(table.names, source, choice)
-    actions = int(action.max()) + 1
     if announced is not None:
         pair = np.sort(source * (int(choice.max()) + 1) + choice)
-        _check_count(table, "choices", announced[1], 1 + int(np.count_nonzero(pair[1:] != pair[:-1])))
-        _check_count(table, "transitions", announced[2], source.size)
+        check_count(table, "choices", announced[1], 1 + int(np.count_nonzero(pair[1:] != pair[:-1])))
+        check_count(table, "transitions", announced[2], source.size)
+    return choices_of(states, source, choice, next_state, probability, table.names)[0]
+
+
+def choices_of(
+    states: int,
+    source: IndexArray,
+    choice: IndexArray,
+    next_state: IndexArray,
+    probability: FloatArray,
+    names: list[str] | None,
+) -> tuple[Choices, IndexArray]:
+    """Return transitions sorted by state and action, and which of those given each is.
+
+    Their order within a choice, and that of transitions in this order already, is kept.
+
+    Parameters
+    ----------
+    states : int
+        S.
+    source, choice, next_state, probability : ndarray (N,)
+        The transitions; choices are numbered within their state.
+    names : list of str, optional
+        The name of the choice of each transition.
+    """
+    action, action_labels = _actions(names, source, choice)
+    actions = int(action.max()) + 1
     key = source * actions + action
+    order = np.arange(key.size)
     if (key[1:] < key[:-1]).any():
         order = np.argsort(key, kind="stable")
         source, choice, action = source[order], choice[order], action[order]
         next_state, probability = next_state[order], probability[order]
-    return _Choices(states, actions, action_labels, source, choice, action, next_state, probability)
+    return Choices(states, actions, action_labels, source, choice, action, next_state, probability), order
 
 
 def _check_header(words: tuple[str, ...]) -> str | None:
@@ -397,7 +302,7 @@ def _check_header(words: tuple[str, ...]) -> str | None:
         return None
     hint = "the first line is 'mdp' or the numbers of states, choices and transitions"
     if words[0] in ("dtmc", "ctmc") or (len(words) == 2 and all(word.isdecimal() for word in words)):
-        hint += "; this is the header of a Markov chain, which has no choices"
+        hint += "; this is the header of a Markov chain, which has no choices: use rl.MarkovChain.read"
     return f"{' '.join(words)!r} is not a header of an MDP: {hint}"
 
 
@@ -415,7 +320,8 @@ def _sizes(table: Columns) -> tuple[int, int, int] | None:
     return states, choices, transitions
 
 
-def _check_count(table: Columns, what: str, announced: int, found: int) -> None:
+def check_count(table: Columns, what: str, announced: int, found: int) -> None:
+    """Raise `FileError` unless there is as much of something as the header announces."""
     if announced != found:
         raise FileError(
             f"{table.path} announces {announced} {what}, but holds {found}: it is truncated, or its header is wrong"
@@ -446,7 +352,8 @@ def _actions(
     return choice, None
 
 
-def _labels(file: Path, given: str | os.PathLike[str] | None, states: int) -> Labels | None:
+def read_labels(file: Path, given: str | os.PathLike[str] | None, states: int) -> Labels | None:
+    """Return the labels of the states, if there is a file of them."""
     beside = file.with_suffix(".lab")
     if given is None and not beside.exists():
         return None
@@ -456,29 +363,32 @@ def _labels(file: Path, given: str | os.PathLike[str] | None, states: int) -> La
 # ----------------------------------------------------------------------------------------------------- rewards
 
 
-def _reward_files(
+def reward_files(
     file: Path, given: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
 ) -> list[str | os.PathLike[str]]:
+    """Return the files of rewards: those given, or those beside the transitions."""
     if given is None:
         return [one for suffix in REWARD_SUFFIXES if (one := file.with_suffix(suffix)).exists()]
     return [given] if isinstance(given, (str, os.PathLike)) else list(given)
 
 
-def _rewards(path: str | os.PathLike[str], choices: _Choices) -> FloatArray:
+def _rewards(path: str | os.PathLike[str], choices: Choices) -> FloatArray:
     """Return the rewards of the transitions in a file: (N,) float64."""
-    table = read_columns(
-        path, [4, 2], "state choice successor reward' or 'state reward", comments=True, header=_check_reward_header
-    )
+    layout = "state choice successor reward' or 'state reward' or 'state choice reward"
+    width = reward_width(path, 3, 4)
+    table = read_columns(path, [width if width in (2, 3) else 4], layout, comments=True, header=_check_reward_header)
     if table.header:
-        _check_count(table, "rewards", int(table.header[2]), table.line.size)
+        check_count(table, "rewards", int(table.header[2]), table.line.size)
     if table.numbers.shape[1] == 2:
-        return _state_rewards(table, choices)
+        return state_rewards(table, choices.n_states)[choices.source]
+    if table.numbers.shape[1] == 3:
+        return _choice_rewards(table, choices)
     source, choice = table.indices(0, "state", choices.n_states), table.indices(1, "choice")
     next_state = table.indices(2, "state", choices.n_states)
     most = int(max(choices.choice.max(), choice.max(initial=0))) + 1
     known = (choices.source * most + choices.choice) * choices.n_states + choices.next_state
     listed = (source * most + choice) * choices.n_states + next_state
-    key, first = _once(table, listed, "transition")
+    key, first = once(table, listed, "transition")
     if not key.size:
         return np.zeros(known.size)
     at = np.minimum(np.searchsorted(key, known), key.size - 1)
@@ -491,23 +401,55 @@ def _rewards(path: str | os.PathLike[str], choices: _Choices) -> FloatArray:
     return np.where(paid, table.numbers[first, 3][at], 0.0)
 
 
-def _state_rewards(table: Columns, choices: _Choices) -> FloatArray:
-    """Return the reward of the state that each transition leaves.
+def reward_width(path: str | os.PathLike[str], header: int, widest: int) -> int:
+    """Return how many columns the lines of a reward file have.
+
+    A header of transition rewards, which have most columns, has as many words as other lines have: the second line says
+    which it is.
+    """
+    lines = (line.split() for line in content_of(path).split(b"\n"))
+    used = [len(words) for words in lines if words and not words[0].startswith(b"#")]
+    return widest if used[:2] == [header, widest] else used[0] if used else widest
+
+
+def _choice_rewards(table: Columns, choices: Choices) -> FloatArray:
+    """Return the reward of the choice of each transition.
+
+    PRISM's header, the numbers of states, choices and lines, looks like a line for a state that does not exist.
+    """
+    if table.line.size and table.numbers[0, 0] == choices.n_states:
+        check_count(table, "rewards", int(table.numbers[0, 2]), table.line.size - 1)
+        table = table._replace(numbers=table.numbers[1:], line=table.line[1:])
+    source, choice = table.indices(0, "state", choices.n_states), table.indices(1, "choice")
+    most = int(max(choices.choice.max(), choice.max(initial=0))) + 1
+    known, listed = choices.source * most + choices.choice, source * most + choice
+    key, first = once(table, listed, "choice")
+    absent = ~np.isin(listed, known)
+    if absent.any():
+        row = int(np.argmax(absent))
+        table.fail(row, f"state {source[row]} has no choice {choice[row]}")
+    if not key.size:
+        return np.zeros(known.size)
+    at = np.minimum(np.searchsorted(key, known), key.size - 1)
+    return np.where(key[at] == known, table.numbers[first, 2][at], 0.0)
+
+
+def state_rewards(table: Columns, size: int) -> FloatArray:
+    """Return the reward of each state: (S,) float64.
 
     PRISM's header, the numbers of states and of lines, looks like a line for a state that does not exist.
     """
-    size = choices.n_states
     if table.line.size and table.numbers[0, 0] == size:
-        _check_count(table, "rewards", int(table.numbers[0, 1]), table.line.size - 1)
+        check_count(table, "rewards", int(table.numbers[0, 1]), table.line.size - 1)
         table = table._replace(numbers=table.numbers[1:], line=table.line[1:])
     state = table.indices(0, "state", size)
-    _once(table, state, "state")
+    once(table, state, "state")
     by_state = np.zeros(size)
     by_state[state] = table.numbers[:, 1]
-    return by_state[choices.source]
+    return by_state
 
 
-def _once(table: Columns, keys: IndexArray, what: str) -> tuple[IndexArray, IndexArray]:
+def once(table: Columns, keys: IndexArray, what: str) -> tuple[IndexArray, IndexArray]:
     """Return the keys of the lines, ascending, and the line of each; no key may occur twice."""
     key, first = np.unique(keys, return_index=True)
     if key.size < keys.size:

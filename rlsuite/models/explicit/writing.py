@@ -57,15 +57,15 @@ def write_explicit(mdp: MdpFields, path: str | os.PathLike[str], dialect: Dialec
     sets = _label_sets(plain, begins, absorbing, mdp.n_states)
     if dialect == "storm":
         _refuse_negative(plain, pair)
-        heads, labels, least = ["mdp"], _storm_labels(sets), 1
+        heads, least = ["mdp"], 1
     else:
         choices = np.count_nonzero(plain.legal)
         paid = np.count_nonzero(plain.rows.reward)
         heads = [f"{plain.n_states} {choices} {plain.n_transitions}", f"{plain.n_states} {choices} {paid}"]
-        labels, least = _prism_labels(sets), 0
+        least = 0
     texts = {
         ".tra": "\n".join([heads[0], *_transitions(plain, pair, number)]) + "\n",
-        ".lab": labels,
+        ".lab": "\n".join(label_lines(sets, dialect)) + "\n",
         ".rew": "\n".join([*heads[1:], *_rewards(plain, pair, number, least)]) + "\n",
     }
     with ExitStack() as files:
@@ -102,15 +102,10 @@ def _label_sets(mdp: MdpFields, starts: BoolArray, absorbing: BoolArray, states:
 
     A last state, which was added for the end of episodes, is not among the first `states`.
     """
-    for label, mask in mdp.labels.items():
-        if not _LABEL.fullmatch(label):
-            raise ModelError(
-                f"the label {label!r} cannot be written: letters, digits and _ make a label of {LAYOUT}; rename it "
-                "with replace(labels=...)"
-            )
-        meant = {INIT: starts, END: absorbing if absorbing.any() else mask}.get(label, mask)
-        if (mask != meant)[:states].any():
-            what = "the start distribution" if label == INIT else "the ends of episodes"
+    refuse_strange_labels(mdp.labels)
+    for label, what, meant in ((INIT, "the start distribution", starts), (END, "the ends of episodes", absorbing)):
+        mask = mdp.labels.get(label, meant)
+        if meant.any() and (mask != meant)[:states].any():
             raise ModelError(
                 f"the label {label!r} holds in other states than {what}, which {LAYOUT} marks by this name: rename it "
                 "with replace(labels=...)"
@@ -119,20 +114,29 @@ def _label_sets(mdp: MdpFields, starts: BoolArray, absorbing: BoolArray, states:
     return sets | {INIT: starts, END: absorbing | sets[END]}
 
 
-def _prism_labels(sets: Mapping[str, BoolArray]) -> str:
-    lines = [" ".join(f'{number}="{label}"' for number, label in enumerate(sets))]
+def refuse_strange_labels(labels: Mapping[str, BoolArray]) -> None:
+    """Raise `ModelError` if a label is not a name in the format."""
+    for label in labels:
+        if not _LABEL.fullmatch(label):
+            raise ModelError(
+                f"the label {label!r} cannot be written: letters, digits and _ make a label of {LAYOUT}; rename it "
+                "with replace(labels=...)"
+            )
+
+
+def label_lines(sets: Mapping[str, BoolArray], dialect: Dialect) -> list[str]:
+    """Return the lines of a label file."""
+    if dialect == "prism":
+        lines = [" ".join(f'{number}="{label}"' for number, label in enumerate(sets))]
+        names, colon = [str(number) for number in range(len(sets))], ":"
+    else:
+        sets = {label: mask for label, mask in sets.items() if label != DEADLOCK or mask.any()}
+        lines = ["#DECLARATION", " ".join(sets), "#END"]
+        names, colon = [*sets], ""
     masks = np.array([*sets.values()])
     for state in np.flatnonzero(masks.any(axis=0)).tolist():
-        lines.append(f"{state}: {' '.join(map(str, np.flatnonzero(masks[:, state]).tolist()))}")
-    return "\n".join(lines) + "\n"
-
-
-def _storm_labels(sets: Mapping[str, BoolArray]) -> str:
-    used = {label: mask for label, mask in sets.items() if label != DEADLOCK or mask.any()}
-    lines = ["#DECLARATION", " ".join(used), "#END"]
-    for state in np.flatnonzero(np.array([*used.values()]).any(axis=0)).tolist():
-        lines.append(" ".join([str(state), *(label for label, mask in used.items() if mask[state])]))
-    return "\n".join(lines) + "\n"
+        lines.append(" ".join([f"{state}{colon}", *(names[k] for k in np.flatnonzero(masks[:, state]).tolist())]))
+    return lines
 
 
 def _refuse_negative(mdp: MdpFields, pair: IndexArray) -> None:
