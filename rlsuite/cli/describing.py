@@ -22,7 +22,9 @@ def add(commands: Commands) -> None:
         allow_abbrev=False,
     )
     parser.add_argument(
-        "file", metavar="FILE", help="a .npz file that 'save' or 'write' wrote, or a .mdp, .pomdp or .tra file"
+        "file",
+        metavar="FILE",
+        help="a .npz file that 'save' or 'write' wrote, or a model (.mdp, .pomdp, .pomdpx, .tra, .prism, .jani, .drn)",
     )
     add_json_flag(parser)
     add_examples(parser, "rlsuite show cliff.npz", "rlsuite show tiger.pomdp")

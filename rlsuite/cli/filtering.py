@@ -89,10 +89,10 @@ def run(chosen: argparse.Namespace) -> int:
     from rlsuite.cli.filter_table import recognised, split, trail
     from rlsuite.cli.load import open_model
     from rlsuite.inference import HMM
-    from rlsuite.models import MDP
+    from rlsuite.models import MDP, MarkovChain
 
     model = open_model(chosen.model, keywords("--env", chosen.env)).model
-    if isinstance(model, MDP):
+    if isinstance(model, MDP | MarkovChain):
         raise ParameterError(f"the states of {chosen.model} are not hidden: there is nothing to filter")
     if chosen.plot:
         check_writable(Path(chosen.plot), "--plot", FIGURE_SUFFIXES)

@@ -7,17 +7,18 @@ from rlsuite.cli.options import DEFAULT_GAMMA, Keywords, import_packages, parame
 from rlsuite.core.npz import reading_npz
 from rlsuite.errors import FileError, ParameterError, UnsuitableEnvironment, unknown, unknown_suffix
 from rlsuite.inference import HMM
-from rlsuite.models import MDP, POMDP
+from rlsuite.models import MDP, POMDP, MarkovChain, symbolic
 from rlsuite.models.files import kind_in
+from rlsuite.models.markov_chain import SUFFIXES as CHAIN_SUFFIXES
 from rlsuite.models.mdp import SUFFIXES as MDP_SUFFIXES
 from rlsuite.models.pomdp import SUFFIXES as POMDP_SUFFIXES
 
 if TYPE_CHECKING:
     from rlsuite.core.aliases import Env
 
-Model: TypeAlias = MDP | POMDP | HMM
+Model: TypeAlias = MDP | POMDP | HMM | MarkovChain
 
-SUFFIXES = frozenset(MDP_SUFFIXES) | frozenset(POMDP_SUFFIXES)
+SUFFIXES = frozenset(MDP_SUFFIXES) | frozenset(POMDP_SUFFIXES) | frozenset(CHAIN_SUFFIXES)
 """Suffixes of the files of all kinds of models."""
 
 
@@ -82,20 +83,25 @@ def _read(path: Path, given: Keywords, gamma: float | None) -> Model:
         if not known:
             raise ParameterError(f"{path}: {kind.__name__}.read takes no keyword {keyword!r}")
         raise ParameterError(f"{path}: {unknown(f'keyword of {kind.__name__}.read', keyword, known)}")
+    if kind is HMM and gamma is not None:
+        raise ParameterError(
+            f"gamma={gamma:g} discounts rewards, and the hidden Markov model in {path} has none: leave gamma out"
+        )
     if kind is HMM:
-        if gamma is not None:
-            raise ParameterError(
-                f"gamma={gamma:g} discounts rewards, and the hidden Markov model in {path} has none: leave gamma out"
-            )
         return HMM.read(path)
+    if kind is MarkovChain:
+        return MarkovChain.read(path, **given)
     read: Any = kind.read
     return read(path, gamma=gamma, **given)
 
 
 def _kind_of(path: Path) -> type[Model]:
     """Return the class of the model in a file; if that is unknown, the one whose `read` will say why."""
-    if path.suffix.lower() == ".pomdp":
+    if path.suffix.lower() in (".pomdp", ".pomdpx"):
         return POMDP
+    if path.suffix.lower() in symbolic.SUFFIXES:
+        found = symbolic.kind_in(path)
+        return {"pomdp": POMDP, "dtmc": MarkovChain}.get(found, MDP)
     if path.suffix.lower() != ".npz":
         return MDP
     try:
@@ -103,5 +109,5 @@ def _kind_of(path: Path) -> type[Model]:
             found = kind_in(path, arrays)
     except FileError:
         return MDP
-    kinds: dict[object, type[Model]] = {kind.__name__: kind for kind in (MDP, POMDP, HMM)}
+    kinds: dict[object, type[Model]] = {kind.__name__: kind for kind in (MDP, POMDP, HMM, MarkovChain)}
     return kinds.get(found, MDP)

@@ -51,7 +51,18 @@ def add(commands: Commands) -> None:
         allow_abbrev=False,
     )
     add_env_flags(
-        parser, "ENV|FILE", "; or a model file (.mdp, .pomdp, .npz, .tra), with --env for keywords of MDP.read"
+        parser,
+        "ENV|FILE",
+        "; or a model file (.mdp, .pomdp, .pomdpx, .npz, .tra, .prism, .jani, .drn), with --env for keywords of "
+        "MDP.read",
+    )
+    parser.add_argument(
+        "--constants",
+        action="append",
+        dest="env",
+        type=lambda word: f"constants={word}",
+        metavar="N=4,p=0.5",
+        help="values of the constants that a program of PRISM or a JANI model leaves open",
     )
     parser.add_argument("--tabulate", action="store_true", help="build a table by probing the environment")
     parser.add_argument(
@@ -223,9 +234,11 @@ def _method(model: "MDP | POMDP", typed: str) -> str:
 def _opened(chosen: argparse.Namespace) -> "tuple[Env | None, MDP | POMDP]":
     """The environment, if it is one, and the model."""
     from rlsuite.cli.load import open_model
-    from rlsuite.models import MDP, POMDP
+    from rlsuite.models import MDP, POMDP, MarkovChain
 
     model, env = open_model(chosen.environment, keywords("--env", chosen.env), chosen.gamma, probe=chosen.tabulate)
+    if isinstance(model, MarkovChain):
+        raise UnsuitableEnvironment(f"{chosen.environment} holds a Markov chain, in which there is nothing to choose")
     if not isinstance(model, MDP | POMDP):
         raise UnsuitableEnvironment(
             f"{chosen.environment} holds a hidden Markov model, which has no actions; use 'rlsuite filter'"

@@ -27,7 +27,10 @@ def add(commands: Commands) -> None:
         allow_abbrev=False,
     )
     add_env_flags(
-        parser, "ENV|FILE", "; or a model file (.mdp, .pomdp, .npz, .tra), with --env for keywords of MDP.read"
+        parser,
+        "ENV|FILE",
+        "; or a model file (.mdp, .pomdp, .pomdpx, .npz, .tra, .prism, .jani, .drn), with --env for keywords of "
+        "MDP.read",
     )
     parser.add_argument("proof", metavar="PLAN.cert", help="the proof")
     parser.add_argument("--gamma", type=float, metavar="NUMBER", help="discount (default: as rlsuite solve)")
@@ -88,7 +91,7 @@ def _model(chosen: argparse.Namespace) -> "MDP | POMDP":
 
     model, _ = open_model(chosen.environment, keywords("--env", chosen.env), chosen.gamma, probe=chosen.tabulate)
     if not isinstance(model, MDP | POMDP):
-        raise UnsuitableEnvironment(f"{chosen.environment} holds a hidden Markov model, which has no values to prove")
+        raise UnsuitableEnvironment(f"{chosen.environment} holds no decision problem, whose values could be proved")
     return model
 
 

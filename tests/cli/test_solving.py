@@ -1,5 +1,6 @@
 import signal
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -289,3 +290,26 @@ def test_mistakes(rlsuite, arguments, sentence, tmp_path):
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"rlsuite: error: {sentence}")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_programs_of_prism(rlsuite, rlsuite_json, tmp_path):
+    pytest.importorskip("stormpy")
+    folder = Path(__file__).parent.parent / "problems"
+    robot = str(folder / "prism" / "robot.prism")
+    solved = rlsuite_json("solve", robot, "--constants", "SIZE=3", "--env", "reward=charge", "--gamma", "0.5")
+    assert max(solved["value"]) == pytest.approx(rl.solve(rl.MDP.read(robot, **ROBOT)).value.max())
+    failed = rlsuite("solve", robot, "--constants", "SIZE=3")
+    assert (failed.code, "choose with reward='charge'" in failed.err) == (2, True)
+    failed = rlsuite("solve", robot)
+    assert (failed.code, "leaves the constant SIZE open" in failed.err) == (2, True)
+    die = str(folder / "prism" / "knuth_yao.prism")
+    failed = rlsuite("solve", die)
+    assert (failed.code, "holds a Markov chain" in failed.err) == (2, True)
+    assert "done (6)" in rlsuite("show", die).out
+    solved = rlsuite_json("solve", str(folder / "rover.pomdpx"), "--gap", "0.1")
+    rover = rl.solve(rl.POMDP.read(folder / "rover.pomdpx"), gap=0.1)
+    assert solved["lower_bound"] == pytest.approx(rover.lower_bound, abs=0.2)
+
+
+ROBOT = {"constants": "SIZE=3", "reward": "charge", "gamma": 0.5}
