@@ -25,7 +25,7 @@ from rlsuite.core.threads import one_blas_thread
 from rlsuite.errors import FileError, ModelError, ParameterError, unknown, unknown_suffix
 from rlsuite.models import row_checks, symbolic, validation
 from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, SparseLike
-from rlsuite.models.explicit import Dialect, read_chain, write_chain
+from rlsuite.models.explicit import Dialect, read_chain, write_chain, write_chain_drn
 from rlsuite.models.files import labels_from_arrays, labels_to_arrays, reading_model, text, text_in, write_arrays
 from rlsuite.models.functions import labels_of
 from rlsuite.models.mdp import MDP
@@ -35,8 +35,8 @@ from rlsuite.models.transformations import END
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-WRITTEN: Final = (".npz", ".tra")
-SUFFIXES: Final = (*WRITTEN, *symbolic.SUFFIXES)
+WRITTEN: Final = (".drn", ".npz", ".tra")
+SUFFIXES: Final = (".npz", ".tra", *symbolic.SUFFIXES)
 """Files that hold a Markov chain."""
 
 C = TypeVar("C", bound="MarkovChain")
@@ -265,7 +265,10 @@ class MarkovChain(ShowsItself):
             write_arrays(path, "MarkovChain", {**parts, **names, **labels_to_arrays(self.labels)})
             return
         try:
-            write_chain(self.transition, self.reward, self.labels, path, dialect or "prism")
+            if suffix == ".drn":
+                write_chain_drn(self.transition, self.reward, self.labels, path)
+            else:
+                write_chain(self.transition, self.reward, self.labels, path, dialect or "prism")
         except ModelError as cause:
             raise FileError(f"cannot write {path}: {cause}") from cause
 

@@ -18,7 +18,7 @@ from rlsuite.models.arrays import ROWS_OF, Order
 from rlsuite.models.cassandra import read_mdp, write_mdp
 from rlsuite.models.constructors import Constructors
 from rlsuite.models.environments import Playable
-from rlsuite.models.explicit import Dialect, read_explicit, write_explicit
+from rlsuite.models.explicit import Dialect, read_explicit, write_explicit, write_mdp_drn
 from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, reading_model, write_arrays
 from rlsuite.models.mdp_fields import Transition
 from rlsuite.models.pomdpx import read_observed_pomdpx
@@ -27,8 +27,8 @@ from rlsuite.models.transformations import close, fill_illegal, refuse_illegal
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-WRITTEN = (".mdp", ".npz", ".tra")
-SUFFIXES = (*WRITTEN, ".pomdpx", *symbolic.SUFFIXES)
+WRITTEN = (".drn", ".mdp", ".npz", ".tra")
+SUFFIXES = (".mdp", ".npz", ".tra", ".pomdpx", *symbolic.SUFFIXES)
 """Files that hold an MDP."""
 
 
@@ -253,6 +253,7 @@ class MDP(Constructors, Playable):
         ``.tra``   explicit transitions, with labels in a ``.lab`` file and rewards of transitions in a ``.rew`` file
                    beside it. Ends are labelled "end", so that ``read(path, gamma=..., end="end")`` makes them ends
                    again; neither the discount nor names of states are kept.
+        ``.drn``   Storm's explicit format in one file, with the mean reward of each pair, which may be negative
         =========  ==========================================================================================
 
         Parameters
@@ -269,7 +270,7 @@ class MDP(Constructors, Playable):
         FileError
             If the suffix is unknown, the file cannot be written, or the model cannot be expressed in the format
             (illegal actions in ``.mdp``; random rewards in both; a start in ``.tra`` that is not uniform over some
-            states; negative rewards for Storm). The message says what to do.
+            states, also in ``.drn``; negative rewards for Storm in ``.tra``). The message says what to do.
         ParameterError
             If `dialect` is unknown, or given for another kind of file.
         """
@@ -284,6 +285,8 @@ class MDP(Constructors, Playable):
         try:
             if suffix == ".mdp":
                 write_mdp(self, path)
+            elif suffix == ".drn":
+                write_mdp_drn(self, path)
             else:
                 write_explicit(self, path, dialect or "prism")
         except ModelError as cause:

@@ -48,7 +48,7 @@ UNEXPLORED: Final = "unexplored"
 _COMMENT = re.compile(r"//[^\n]*")
 _TYPES = {"probabilistic": "dtmc", "nondeterministic": "mdp", "stochastic": "ctmc"}
 _OTHERS = ("ctmc", "ma", "pta", "popta", "smg", "tsg", "csg", "imdp", "idtmc", "ipomdp", "sts", "stpg", "rddl")
-_TYPE_IN_PRISM = re.compile(rf"(?m)^\s*({'|'.join([*READERS, *_TYPES, *_OTHERS])})\b(?!\s*[=:'])")
+_TYPE_IN_PRISM = re.compile(rf"(?m)^[ \t]*({'|'.join([*READERS, *_TYPES, *_OTHERS])})[ \t\r]*$")
 _TYPE_IN_JANI = re.compile(r'"type"\s*:\s*"(lts|dtmc|ctmc|mdp|ctmdp|ma|ta|pta|sta|ha|pha|sha|pomdp)"')
 _TYPE_IN_DRN = re.compile(r"(?mi)^\s*@type:\s*([a-z]+)")
 _AT = re.compile(r"[Pp]arsing error at (\d+):(\d+):\s*")

@@ -53,7 +53,7 @@ FAMILIES = {
     "inference/test_simd": "inference: simd_instructions",
     "models/test_cassandra": "models/cassandra: entries grammar names reading text writing",
     "models/test_door": "models: mdp_fields pomdp_fields policies row_checks validation",
-    "models/test_explicit": "models/explicit: chains columns reading writing",
+    "models/test_explicit": "models/explicit: chains columns drn reading writing",
     "models/test_from_env": "models: environments gymnasium_table",
     "models/test_layouts": "models: arrays constructors transformations",
     "models/test_pomdpx": "models/pomdpx: document functions reading variables writing",

@@ -482,7 +482,7 @@ def test_faulty_chains(read_chain, fault, tmp_path):
         ("a.tra", {"dialect": "storm"}, FileError, "the reward of state 0 is -1, and Storm reads no negative rewards"),
         ("a.tra", {"dialect": "jani"}, ParameterError, "unknown dialect 'jani'"),
         ("a.npz", {"dialect": "storm"}, ParameterError, "applies only to .tra files"),
-        ("a.prism", {}, FileError, "unknown suffix '.prism' (choices: .npz, .tra)"),
+        ("a.prism", {}, FileError, "unknown suffix '.prism' (choices: .drn, .npz, .tra)"),
         ("none/a.tra", {}, FileError, "a.tra"),
     ):
         with pytest.raises(error) as caught:

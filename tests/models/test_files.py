@@ -76,7 +76,9 @@ def test_missing(tmp_path):
 
 
 def test_wrong_suffix(mdp, tmp_path):
-    with pytest.raises(FileError, match=r"model\.json: unknown suffix '\.json' \(choices: \.mdp, \.npz, \.tra\)"):
+    with pytest.raises(
+        FileError, match=r"model\.json: unknown suffix '\.json' \(choices: \.drn, \.mdp, \.npz, \.tra\)"
+    ):
         mdp.write(tmp_path / "model.json")
     with pytest.raises(FileError, match=r"model: unknown suffix '' \(choices: \.drn, .*\.mdp, .*, \.npz, .*\.tra\)"):
         MDP.read(tmp_path / "model")

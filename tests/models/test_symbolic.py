@@ -218,6 +218,52 @@ def test_jani_and_drn(tmp_path):
 
 
 @pytest.mark.slow
+def test_what_is_written_for_storm_is_read_by_it(tmp_path):
+    mdp = MDP.from_table(
+        {
+            0: {0: [(0.25, 1, 1.5, True), (0.75, 0, 0.0, False)], 1: [(1.0, 2, -2.5, True)]},
+            1: {0: [], 1: [(1.0, 0, 3.0, False)]},
+            2: {0: [], 1: []},
+        },
+        gamma=0.9,
+        start=0,
+        action_labels=["go", "jump"],
+    ).replace(labels={"high": [0, 1]})
+    mdp.write(tmp_path / "m.drn")
+    again = MDP.read(tmp_path / "m.drn", gamma=0.9, end="end")
+    assert again.action_labels == ("go", "jump")
+    assert {label: mask.nonzero()[0].tolist() for label, mask in again.labels.items()} == {
+        "end": [2, 3],
+        "high": [0, 1],
+    }
+    closed = mdp.without_termination()
+    np.testing.assert_allclose(again.expected_reward()[:2], closed.expected_reward()[:2], rtol=1e-15)
+    assert again.P[0][0][0][:2] == (0.75, 0)
+    assert rl.solve(again, tol=1e-9).value[:2] == pytest.approx(rl.solve(mdp, tol=1e-9).value[:2])
+    model = stormpy.build_model_from_drn(str(tmp_path / "m.drn"))
+    (asked,) = stormpy.parse_properties('R{"reward"}max=? [F "end"]')
+    said = stormpy.model_checking(model, asked, environment=stormpy.environments.sound())
+    assert float(said.get_value(0)) == pytest.approx(rl.solve(mdp.replace(gamma=1.0), tol=1e-9).value[0], rel=2e-6)
+    odd = mdp.replace(action_labels=["a b", "[c]"], reward=np.abs(mdp.reward))
+    odd.write(tmp_path / "n.drn")
+    assert MDP.read(tmp_path / "n.drn").action_labels is None
+    with pytest.raises(FileError, match=r"the label 'a b' cannot be written: .* of the \.drn format"):
+        mdp.replace(labels={"a b": [0]}).write(tmp_path / "m.drn")
+
+    chain = MarkovChain([[0.5, 0.5], [0.25, 0.75]], [-1, 2], labels={"init": [0, 1], "goal": [1]})
+    chain.write(tmp_path / "c.drn")
+    again = MarkovChain.read(tmp_path / "c.drn")
+    assert again.transition.toarray().tolist() == chain.transition.toarray().tolist()
+    assert again.reward.tolist() == [-1, 2]
+    assert {label: mask.tolist() for label, mask in again.labels.items()} == {
+        "goal": [False, True],
+        "init": [True, True],
+    }
+    with pytest.raises(FileError, match=r"the \.drn format says where runs begin, and the chain does not"):
+        MarkovChain([[1.0]]).write(tmp_path / "c.drn")
+
+
+@pytest.mark.slow
 def test_what_is_wrong_is_named(tmp_path):
     bad = tmp_path / "bad.prism"
     bad.write_text("mdp\nmodule m\n  x : [0..1] init 0\n  [] x = 0 -> (x' = 1);\nendmodule\n")

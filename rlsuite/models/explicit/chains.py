@@ -20,7 +20,6 @@ from rlsuite.errors import FileError, ModelError
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.models.explicit.columns import Columns, read_columns
 from rlsuite.models.explicit.reading import (
-    INIT,
     check_count,
     once,
     read_labels,
@@ -28,13 +27,13 @@ from rlsuite.models.explicit.reading import (
     reward_width,
     state_rewards,
 )
-from rlsuite.models.explicit.writing import Dialect, label_lines, refuse_strange_labels
+from rlsuite.models.explicit.writing import LAYOUT, Dialect, label_lines, labels_of_chain
 from rlsuite.models.files import rescaled
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-LAYOUT = "state successor probability', and with a choice it is an MDP: use 'rl.MDP.read"
+LINES = "state successor probability', and with a choice it is an MDP: use 'rl.MDP.read"
 
 
 class ChainArrays(NamedTuple):
@@ -73,7 +72,7 @@ def read_chain(
     from scipy.sparse import csr_array
 
     file = Path(path)
-    moves = _moves(read_columns(file, [3], LAYOUT, header=_check_header))
+    moves = _moves(read_columns(file, [3], LINES, header=_check_header))
     size = moves.n_states
     indptr = np.zeros(size + 1, dtype=np.int64)
     np.cumsum(np.bincount(moves.source, minlength=size), out=indptr[1:])
@@ -174,12 +173,7 @@ def write_chain(
     FileError
         If a file cannot be written.
     """
-    if INIT not in labels or not labels[INIT].any():
-        raise ModelError(
-            "the .tra format says where runs begin, and the chain does not: "
-            "MarkovChain(chain.transition, chain.reward, labels={'init': [0]}) begins in state 0"
-        )
-    refuse_strange_labels(labels)
+    labels = labels_of_chain(labels, LAYOUT)
     if dialect == "storm" and (reward < 0.0).any():
         state = int(np.argmax(reward < 0.0))
         raise ModelError(f"the reward of state {state} is {reward[state]:g}, and Storm reads no negative rewards")

@@ -19,7 +19,8 @@ from rlsuite.models.mdp_fields import MdpFields
 from rlsuite.models.transformations import END, close, merge, refuse_noise
 
 LAYOUT = "the .tra format"
-_LABEL = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+LABEL = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+"""A name in the languages of both model checkers."""
 
 Dialect: TypeAlias = Literal["prism", "storm"]
 """Whose explicit files: those of PRISM count their lines first, those of Storm say ``mdp`` and declare their labels."""
@@ -40,21 +41,11 @@ def write_explicit(mdp: MdpFields, path: str | os.PathLike[str], dialect: Dialec
     FileError
         If a file cannot be written.
     """
-    refuse_noise(mdp, LAYOUT)
-    starts = mdp.start > 0.0
-    if np.ptp(mdp.start[starts]) > 1e-12:
-        raise ModelError(
-            f"the start distribution is not uniform over a set of states, and {LAYOUT} can only mark such a set: "
-            "choose it with replace(start=...)"
-        )
-    plain, absorbing = close(mdp)
-    plain = merge(plain)
+    plain, sets = without_ends(mdp, LAYOUT)
     # PRISM numbers the choices of a state without gaps.
     number = (np.cumsum(plain.legal, axis=1) - 1).reshape(-1)
     pair = plain.pairs()
     first = Path(path)
-    begins = np.append(starts, np.zeros(plain.n_states - starts.size, dtype=np.bool_))
-    sets = _label_sets(plain, begins, absorbing, mdp.n_states)
     if dialect == "storm":
         _refuse_negative(plain, pair)
         heads, least = ["mdp"], 1
@@ -75,7 +66,7 @@ def write_explicit(mdp: MdpFields, path: str | os.PathLike[str], dialect: Dialec
 
 
 def _transitions(mdp: MdpFields, pair: IndexArray, number: IndexArray) -> list[str]:
-    names = _action_names(mdp)
+    names = action_names(mdp)
     of_action = [""] * mdp.n_actions if names is None else [f" {name}" for name in names]
     return [
         f"{s} {choice} {ahead} {p!r}{of_action[a]}"
@@ -90,36 +81,67 @@ def _transitions(mdp: MdpFields, pair: IndexArray, number: IndexArray) -> list[s
     ]
 
 
-def _action_names(mdp: MdpFields) -> list[str] | None:
+def action_names(mdp: MdpFields) -> list[str] | None:
+    """Return what to call the actions in a file; None if the numbers of the choices say it."""
     labels = mdp.action_labels or ()
     if not all(map(str.isdecimal, labels)) and all(label.split() == [label] for label in labels):
         return list(labels)
     return None if mdp.legal.all() else [str(a) for a in range(mdp.n_actions)]
 
 
-def _label_sets(mdp: MdpFields, starts: BoolArray, absorbing: BoolArray, states: int) -> dict[str, BoolArray]:
-    """Return the labels of the file: those of the model, and which states begin and end an episode.
+def without_ends(mdp: MdpFields, layout: str) -> tuple[MdpFields, dict[str, BoolArray]]:
+    """Return the model without terminations, and its labels with those of the states that begin and end an episode.
 
-    A last state, which was added for the end of episodes, is not among the first `states`.
+    Raises
+    ------
+    ModelError
+        If rewards are random, the start is not uniform over some states, or a label is not a name in the format, or
+        "init" or "end" and says something else.
     """
-    refuse_strange_labels(mdp.labels)
+    refuse_noise(mdp, layout)
+    begins = mdp.start > 0.0
+    if np.ptp(mdp.start[begins]) > 1e-12:
+        raise ModelError(
+            f"the start distribution is not uniform over a set of states, and {layout} can only mark such a set: "
+            "choose it with replace(start=...)"
+        )
+    closed, absorbing = close(mdp)
+    starts = np.append(begins, np.zeros(closed.n_states - begins.size, dtype=np.bool_))
+    _refuse_strange_labels(mdp.labels, layout)
     for label, what, meant in ((INIT, "the start distribution", starts), (END, "the ends of episodes", absorbing)):
-        mask = mdp.labels.get(label, meant)
-        if meant.any() and (mask != meant)[:states].any():
+        mask = closed.labels.get(label, meant)
+        # A last state, which was added for the end of episodes, has no labels of the model.
+        if meant.any() and (mask != meant)[: mdp.n_states].any():
             raise ModelError(
-                f"the label {label!r} holds in other states than {what}, which {LAYOUT} marks by this name: rename it "
+                f"the label {label!r} holds in other states than {what}, which {layout} marks by this name: rename it "
                 "with replace(labels=...)"
             )
-    sets = {INIT: starts, DEADLOCK: np.zeros_like(starts), END: absorbing, **mdp.labels}
-    return sets | {INIT: starts, END: absorbing | sets[END]}
+    sets = {INIT: starts, DEADLOCK: np.zeros_like(starts), END: absorbing, **closed.labels}
+    return merge(closed), sets | {INIT: starts, END: absorbing | sets[END]}
 
 
-def refuse_strange_labels(labels: Mapping[str, BoolArray]) -> None:
-    """Raise `ModelError` if a label is not a name in the format."""
+def labels_of_chain(labels: Mapping[str, BoolArray], layout: str) -> Mapping[str, BoolArray]:
+    """Return the labels of a Markov chain for a file.
+
+    Raises
+    ------
+    ModelError
+        If no label "init" says where runs begin, or a label is not a name in the format.
+    """
+    if INIT not in labels or not labels[INIT].any():
+        raise ModelError(
+            f"{layout} says where runs begin, and the chain does not: "
+            "MarkovChain(chain.transition, chain.reward, labels={'init': [0]}) begins in state 0"
+        )
+    _refuse_strange_labels(labels, layout)
+    return labels
+
+
+def _refuse_strange_labels(labels: Mapping[str, BoolArray], layout: str) -> None:
     for label in labels:
-        if not _LABEL.fullmatch(label):
+        if not LABEL.fullmatch(label):
             raise ModelError(
-                f"the label {label!r} cannot be written: letters, digits and _ make a label of {LAYOUT}; rename it "
+                f"the label {label!r} cannot be written: letters, digits and _ make a label of {layout}; rename it "
                 "with replace(labels=...)"
             )
 
