@@ -140,6 +140,7 @@ if TYPE_CHECKING:
     from rlsuite.experiments.searching import search as search
     from rlsuite.experiments.sweeping import sweep as sweep
     from rlsuite.inference import HMM as HMM
+    from rlsuite.inference import HSMM as HSMM
     from rlsuite.inference import CategoricalHMM as CategoricalHMM
     from rlsuite.inference import GaussianHMM as GaussianHMM
     from rlsuite.inference import MixtureHMM as MixtureHMM

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from rlsuite.inference.controlled_hmm.episode_passes import Episode as Episode
     from rlsuite.inference.controlled_hmm.learn_pomdp import LearnedPOMDP as LearnedPOMDP
     from rlsuite.inference.controlled_hmm.learn_pomdp import learn_pomdp as learn_pomdp
+    from rlsuite.inference.durations import Durations as Durations
+    from rlsuite.inference.durations import NegativeBinomialDurations as NegativeBinomialDurations
+    from rlsuite.inference.durations import PoissonDurations as PoissonDurations
+    from rlsuite.inference.durations import TableDurations as TableDurations
+    from rlsuite.inference.durations import uniform_durations as uniform_durations
     from rlsuite.inference.emissions import Categorical as Categorical
     from rlsuite.inference.emissions import Emission as Emission
     from rlsuite.inference.emissions import Gaussian as Gaussian
@@ -41,6 +46,9 @@ if TYPE_CHECKING:
     from rlsuite.inference.hmm import FittedHMM as FittedHMM
     from rlsuite.inference.hmm import fit as fit
     from rlsuite.inference.hmm import from_states as from_states
+    from rlsuite.inference.hsmm import HSMM as HSMM
+    from rlsuite.inference.hsmm import FittedHSMM as FittedHSMM
+    from rlsuite.inference.hsmm import Segments as Segments
     from rlsuite.inference.model_selection import Selection as Selection
     from rlsuite.inference.model_selection import choose_n_states as choose_n_states
     from rlsuite.inference.model_selection import random_hmm as random_hmm

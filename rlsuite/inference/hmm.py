@@ -432,7 +432,7 @@ def _write(model: HMMParameters, path: str | PathLike[str]) -> None:
         matrix = model.transition
         arrays |= dict(zip(SPARSE_ARRAYS, (matrix.data, matrix.indices, matrix.indptr), strict=True))
     try:
-        arrays |= dict(_taken_apart("emission", model.emission))
+        arrays |= dict(emission_arrays("emission", model.emission))
     except NotImplementedError as cause:
         raise FileError(f"{path} cannot be written: {cause}") from cause
     if model.state_labels is not None:
@@ -449,7 +449,7 @@ def _read(model: type[M], path: str | PathLike[str]) -> M:
             start = arrays.take("start")
             transition = arrays.take("transition") if "transition" in arrays else _sparse(arrays, start.size)
             labels = arrays.take("state_labels") if "state_labels" in arrays else None
-            emission = _put_together(path, "emission", arrays)
+            emission = emission_from(path, "emission", arrays)
             named = None if labels is None else tuple(text_in(path, "state_labels", labels))
             return model(start, transition, emission, named)
         except (ModelError, ParameterError, TypeError, ValueError, IndexError) as cause:
@@ -464,20 +464,21 @@ def _sparse(arrays: Npz, n: int) -> SparseMatrix:
     return matrix
 
 
-def _taken_apart(name: str, emission: Emission) -> Iterator[tuple[str, AnyArray]]:
+def emission_arrays(name: str, emission: Emission) -> Iterator[tuple[str, AnyArray]]:
+    """Yield the arrays of an emission for a file, each with its name; those of inner emissions, too."""
     yield name, text(type(emission).__name__)
     for field, value in emission.arrays().items():
         if isinstance(value, Emission):
-            yield from _taken_apart(f"{name}.{field}", value)
+            yield from emission_arrays(f"{name}.{field}", value)
         elif isinstance(value, tuple):
             yield f"{name}.{field}", text("")
             for number, one in enumerate(cast("tuple[Emission, ...]", value)):
-                yield from _taken_apart(f"{name}.{field}.{number}", one)
+                yield from emission_arrays(f"{name}.{field}.{number}", one)
         else:
             yield f"{name}.{field}", np.asarray(value)
 
 
-def _put_together(path: str | PathLike[str], name: str, arrays: Npz, given: AnyArray | None = None) -> Emission:
+def emission_from(path: str | PathLike[str], name: str, arrays: Npz, given: AnyArray | None = None) -> Emission:
     """Return the emission of that name, and take its arrays; its class, too, unless it is `given`."""
     if given is None and name not in arrays:
         raise FileError(f"{path} is malformed: it has no {name}")
@@ -501,10 +502,10 @@ def _value(path: str | PathLike[str], field: str, arrays: Npz) -> object:
         return value.item() if value.ndim == 0 else value
     kind = arrays.take(field)
     if text_in(path, field, kind) != "":
-        return _put_together(path, field, arrays, kind)
+        return emission_from(path, field, arrays, kind)
     number = 0
     inner: list[Emission] = []
     while f"{field}.{number}" in arrays:
-        inner.append(_put_together(path, f"{field}.{number}", arrays))
+        inner.append(emission_from(path, f"{field}.{number}", arrays))
         number += 1
     return tuple(inner)

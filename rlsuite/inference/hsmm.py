@@ -1,0 +1,609 @@
+"""Hidden semi-Markov models: each hidden state lasts as long as a distribution of its own says (Yu 2010).
+
+In a plain hidden Markov model every duration is geometric: the most probable one is a single step. Here a segment of
+state k lasts d steps with the probability p_k(d), and another state follows. The first segment begins with the first
+observation; of the last one the end need not be seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from rlsuite.core.array_like import ArrayLike
+from rlsuite.core.checks import Seed, fits_in_memory, generator, whole_number
+from rlsuite.core.compiling_clock import CompilingClock
+from rlsuite.core.keywords import says_what_to_write
+from rlsuite.errors import FileError, ModelError, ParameterError
+from rlsuite.inference import dirichlet
+from rlsuite.inference.baum_welch import warn_of_collapse
+from rlsuite.inference.durations import Durations, TableDurations, durations_of
+from rlsuite.inference.emissions.base import Emission
+from rlsuite.inference.expectation_maximisation import Learning, Limits, best_of_starts, record_of
+from rlsuite.inference.hmm import emission_arrays, emission_from
+from rlsuite.inference.parameters import HMMParameters
+from rlsuite.inference.segment_passes import backward_pass, forward_pass, viterbi_pass
+from rlsuite.inference.sequences import Observations, Sequences, sequences
+from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
+from rlsuite.models.files import reading_model, text, text_in, write_arrays
+from rlsuite.reference import hsmm as reference
+
+KIND = "rlsuite hidden semi-Markov model 1"
+
+
+LARGEST_FALL = 300.0
+"""Nats by which the likelihood may fall within two of the longest segments before logarithms are taken."""
+
+
+class Segments(NamedTuple):
+    """The segments of a path: n of them."""
+
+    state: IndexArray
+    """(n,) int64"""
+    begin: IndexArray
+    """(n,) int64: the time of its first observation"""
+    length: IndexArray
+    """(n,) int64: in steps; the last one may have gone on"""
+
+
+class SegmentCounts(NamedTuple):
+    """Expected counts of hidden things, given the observations."""
+
+    start: FloatArray
+    """(K,) of first states"""
+    moves: FloatArray
+    """(K, K) of moves from segment to segment"""
+    lasted: FloatArray
+    """(K, D) of durations, also those whose end is not seen"""
+    weight: FloatArray
+    """(R, K) of the states, for each different observation"""
+
+
+class HSMM(HMMParameters):
+    """A hidden semi-Markov model with K states; immutable.
+
+    Wherever a method takes observations `z`, it takes what `HMM` takes: one sequence; several end to end, with their
+    `lengths`; or a list of arrays; with -1 or NaN where an observation is missing.
+
+    Parameters
+    ----------
+    start : array_like (K,)
+        Pr[x_0 = k]; a segment begins there.
+    transition : array_like (K, K)
+        ``transition[i, j]`` = Pr[the next segment is of j | one of i ends], 0 on the diagonal.
+    emission : array_like (K, M) or Emission
+        As for `HMM`.
+    durations : array_like (K, D), PoissonDurations, NegativeBinomialDurations or TableDurations
+        ``durations[k, d - 1]`` = Pr[a segment of k lasts d steps]; or a family.
+    state_labels : sequence of str, optional
+        K distinct names.
+
+    Raises
+    ------
+    ModelError
+        If the arrays define no model; the message names the offender.
+
+    Examples
+    --------
+    A traffic light that is red for 4 or 5 and green for 3 seconds, seen through fog:
+
+    >>> from rlsuite.inference import HSMM
+    >>> light = HSMM([1, 0], [[0, 1], [1, 0]], [[0.7, 0.3], [0.3, 0.7]], [[0, 0, 0, 0.5, 0.5], [0, 0, 1, 0, 0]])
+    >>> z = [0, 1, 0, 0, 1, 1, 0, 0, 0]
+    >>> light.decode(z).tolist(), light.segments(z).length.tolist()
+    ([0, 0, 0, 0, 1, 1, 1, 0, 0], [4, 3, 2])
+    >>> light.durations.mean.tolist(), round(light.score(z), 6)
+    ([4.5, 3.0], -5.429195)
+    """
+
+    what_to_write: ClassVar[str] = (
+        "HSMM([0.5, 0.5], [[0, 1], [1, 0]], [[0.9, 0.1], [0.2, 0.8]], PoissonDurations([3.0, 8.0]))"
+    )
+
+    durations: Durations
+
+    def __init__(
+        self,
+        start: ArrayLike,
+        transition: ArrayLike,
+        emission: ArrayLike | Emission,
+        durations: ArrayLike | Durations,
+        state_labels: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(start, transition, emission, state_labels)
+        matrix = self.dense_transition
+        if np.diagonal(matrix).any():
+            k = int(np.argmax(np.diagonal(matrix) > 0.0))
+            raise ModelError(
+                f"transition[{k}, {k}] is {matrix[k, k]:g}: a segment of a state is followed by one of another state, "
+                "and how long it lasts is what durations= says"
+            )
+        found = durations_of(durations)
+        if found.n_states != self.n_states:
+            raise ModelError(f"durations has {found.n_states} states, but start has {self.n_states}")
+        object.__setattr__(self, "durations", found)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters, as AIC and BIC count them; what is 0 is not free."""
+        return super().n_parameters + self.durations.n_parameters
+
+    # ------------------------------------------------------------------------------------------------ inference
+
+    def score(self, z: Observations, lengths: ArrayLike | None = None) -> float:
+        """Return ln Pr[z], summed over the sequences, in nats; minus infinity if one is impossible."""
+        return _score(self, sequences(self.emission, z, lengths))
+
+    def filter(self, z: Observations, lengths: ArrayLike | None = None) -> FloatArray | list[FloatArray]:
+        """Return Pr[x_t = k | z_0..z_t]: (T, K) float64, or a list of them.
+
+        Raises
+        ------
+        ModelError
+            If the observations are impossible.
+        """
+        data = sequences(self.emission, z, lengths)
+        return data.split(np.concatenate([_Passes(self, data, n).filtered() for n in range(len(data))]))
+
+    def smooth(self, z: Observations, lengths: ArrayLike | None = None) -> FloatArray | list[FloatArray]:
+        """Return Pr[x_t = k | all observations]: (T, K) float64, or a list of them.
+
+        Raises
+        ------
+        ModelError
+            If the observations are impossible.
+        """
+        data = sequences(self.emission, z, lengths)
+        return data.split(np.concatenate([_Passes(self, data, n).smoothed().posterior for n in range(len(data))]))
+
+    def decode(self, z: Observations, lengths: ArrayLike | None = None) -> IndexArray | list[IndexArray]:
+        """Return the most probable path of hidden states and durations, as states: (T,) int64, or a list of them.
+
+        Raises
+        ------
+        ModelError
+            If the observations are impossible.
+        """
+        data = sequences(self.emission, z, lengths)
+        return data.split(np.concatenate([_Passes(self, data, n).best_path() for n in range(len(data))]))
+
+    predict = decode
+    predict_proba = smooth
+
+    def segments(self, z: Observations, lengths: ArrayLike | None = None) -> Segments:
+        """Return the segments of the most probable path; those of several sequences follow each other."""
+        data = sequences(self.emission, z, lengths)
+        begins: list[IndexArray] = []
+        path: list[IndexArray] = []
+        for n, (first, _) in enumerate(data.pieces.tolist()):
+            states = _Passes(self, data, n).best_path()
+            begins.append(np.flatnonzero(np.append(True, states[1:] != states[:-1])) + first)
+            path.append(states)
+        begin, end = np.concatenate(begins), len(data.z)
+        return Segments(np.concatenate(path)[begin], begin, np.diff(np.append(begin, end)))
+
+    @says_what_to_write
+    def sample(self, n: int, *, seed: Seed | None = None) -> tuple[AnyArray, IndexArray]:
+        """Draw a sequence, the last segment of which is cut off at its end.
+
+        Parameters
+        ----------
+        n : int
+            Number of time steps, at least 1.
+        seed : int, SeedSequence or Generator, optional
+            Where the random numbers come from; by default from the operating system, other ones each time.
+
+        Returns
+        -------
+        z : ndarray (n,) or (n, D)
+            Observations.
+        states : ndarray (n,) int64
+            The hidden states that emitted them.
+
+        Examples
+        --------
+        >>> from rlsuite.inference import HSMM
+        >>> clock = HSMM([1, 0], [[0, 1], [1, 0]], [[1, 0], [0, 1]], [[0, 0, 1], [0, 1, 0]])
+        >>> clock.sample(8, seed=0)[1].tolist()
+        [0, 0, 0, 1, 1, 0, 0, 0]
+        """
+        steps = whole_number("n", n)
+        rng = np.random.default_rng() if seed is None else generator(seed)
+        states = np.empty(steps, dtype=np.int64)
+        table, matrix = self.durations.table, self.dense_transition
+        number, longest = self.n_states, int(table.shape[1])
+        state, t = int(rng.choice(number, p=self.start / self.start.sum())), 0
+        while t < steps:
+            lasts = 1 + int(rng.choice(longest, p=table[state]))
+            states[t : t + lasts] = state
+            t += lasts
+            if t < steps:
+                state = int(rng.choice(number, p=matrix[state] / matrix[state].sum()))
+        return self.emission.sample(states, rng), states
+
+    # ------------------------------------------------------------------------------------------------- learning
+
+    @says_what_to_write
+    def fit(
+        self,
+        z: Observations,
+        lengths: ArrayLike | None = None,
+        *,
+        restarts: int = 1,
+        prior: float | None = None,
+        max_iterations: int = 1000,
+        tol: float = 1e-6,
+        seed: Seed = 0,
+        deadline: float | None = None,
+        progress: bool = False,
+    ) -> FittedHSMM:
+        """Learn a model from observations by expectation maximisation, beginning with this one.
+
+        What is impossible in it stays impossible, durations longer than those of a table among it; states that are not
+        visited stay as they are.
+
+        Parameters
+        ----------
+        z, lengths
+            Observations; some may be missing.
+        restarts : int
+            Number of starts: the first from this model, the others with random chains and emissions. The most probable
+            result is returned.
+        prior : float, optional
+            Added to all counts of what is possible in this model, and a prior of the emission.
+        max_iterations, tol, seed, deadline, progress
+            As for `HMM.fit`.
+
+        Returns
+        -------
+        FittedHSMM
+            The learned model; its `learning` says how it was learned.
+
+        Raises
+        ------
+        ModelError
+            If the observations are malformed, or impossible from every start.
+        ParameterError
+            If an argument is out of range.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If a limit came first.
+
+        Examples
+        --------
+        >>> from rlsuite.inference import HSMM, PoissonDurations
+        >>> true = HSMM([1, 0], [[0, 1], [1, 0]], [[0.9, 0.1], [0.1, 0.9]], PoissonDurations([6.0, 12.0]))
+        >>> z, _ = true.sample(2_000, seed=0)
+        >>> first = HSMM([0.5, 0.5], [[0, 1], [1, 0]], [[0.8, 0.2], [0.2, 0.8]], PoissonDurations([5.0, 5.0]))
+        >>> first.fit(z).durations.mean.round(1).tolist()
+        [6.3, 12.7]
+        """
+        starts = whole_number("restarts", restarts)
+        limits = Limits(tol, max_iterations)
+        rng = generator(seed)
+        clock = CompilingClock("expectation maximisation", deadline=deadline, progress=progress)
+        problem = _Learning(self, sequences(self.emission, z, lengths), prior)
+        with clock:
+            best, reached = best_of_starts(problem, problem.starts(self, starts, rng), limits, clock)
+        record = record_of(
+            best,
+            reached,
+            n_observations=int(np.count_nonzero(~self.emission.missing(problem.data.z))),
+            n_parameters=self.n_parameters,
+            seconds=clock.seconds,
+        )
+        warn_of_collapse(best.model.emission)
+        return FittedHSMM(best.model, Learning(**record))
+
+    # ---------------------------------------------------------------------------------------------------- files
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> Self:
+        """Read a model that `write` wrote.
+
+        Raises
+        ------
+        FileError
+            If the file is missing, damaged, or holds something else.
+        """
+        with reading_model(path, KIND) as arrays:
+            try:
+                start, transition = arrays.take("start"), arrays.take("transition")
+                family = Durations.families.get(str(text_in(path, "durations", arrays.take("durations"))))
+                if family is None:
+                    raise FileError(f"{path} has durations of a kind that this version of rlsuite does not know")
+                given = {name.removeprefix("durations."): arrays.take(name) for name in arrays.below("durations.")}
+                labels = arrays.take("state_labels") if "state_labels" in arrays else None
+                emission = emission_from(path, "emission", arrays)
+                named = None if labels is None else tuple(text_in(path, "state_labels", labels))
+                return cls(start, transition, emission, family(**given), named)
+            except (KeyError, ModelError, ParameterError, TypeError, ValueError, IndexError) as cause:
+                raise FileError(f"{path} holds no valid model: {cause}") from cause
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write the model to a ``.npz`` file, atomically.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written, or the emission consists of functions.
+        """
+        arrays: dict[str, AnyArray] = {"start": self.start, "transition": self.dense_transition}
+        arrays["durations"] = text(type(self.durations).__name__)
+        arrays |= {f"durations.{name}": value for name, value in self.durations.arrays().items()}
+        try:
+            arrays |= dict(emission_arrays("emission", self.emission))
+        except NotImplementedError as cause:
+            raise FileError(f"{path} cannot be written: {cause}") from cause
+        if self.state_labels is not None:
+            arrays["state_labels"] = text(self.state_labels)
+        write_arrays(path, KIND, arrays)
+
+    def __reduce__(self) -> tuple[type[HSMM], tuple[object, ...]]:
+        return HSMM, (self.start, self.transition, self.emission, self.durations, self.state_labels)
+
+    def __repr__(self) -> str:
+        kinds = f"emission={type(self.emission).__name__}, durations={type(self.durations).__name__}"
+        return f"{type(self).__name__}(n_states={self.n_states}, {kinds})"
+
+
+class FittedHSMM(HSMM):
+    """A hidden semi-Markov model, and how it was learned.
+
+    Attributes
+    ----------
+    learning : Learning
+        Log-likelihoods, iterations, convergence, criteria.
+    """
+
+    learning: Learning
+
+    def __init__(self, model: HSMM, learning: Learning) -> None:
+        super().__init__(model.start, model.dense_transition, model.emission, model.durations, model.state_labels)
+        object.__setattr__(self, "learning", learning)
+
+
+class Smoothed(NamedTuple):
+    """What a backward pass found about one sequence."""
+
+    posterior: FloatArray
+    """(T, K)"""
+    moves: FloatArray
+    """(K, K)"""
+    lasted: FloatArray
+    """(K, D)"""
+    log_likelihood: float
+
+
+class _Passes:
+    """The passes over one sequence; in logarithms where a double has too few exponents."""
+
+    def __init__(self, model: HSMM, data: Sequences, number: int) -> None:
+        begin, end = data.pieces[number].tolist()
+        self.model, self.number = model, number
+        found = data.likelihoods
+        self.table, self.rows = found.table, np.ascontiguousarray(found.row[begin:end])
+        self.shift = 0.0 if found.shift is None else float(found.shift[begin:end].sum())
+        self.exact = found.exact
+        self.matrix, self.durations = np.ascontiguousarray(model.dense_transition), model.durations.table
+        self.size = int(end - begin)
+        self.shape = model.n_states, int(self.durations.shape[1])
+        self.every = max(1, math.isqrt(self.size))
+
+    def score(self) -> float:
+        """Return the log-likelihood."""
+        log_likelihood = self._forward[1]
+        return self.shift + (self._alpha_last if log_likelihood is None else log_likelihood)
+
+    def filtered(self) -> FloatArray:
+        """Return Pr[x_t = k | z_0..z_t] (T, K)."""
+        filtered, log_likelihood = self._forward
+        if log_likelihood is not None:
+            return filtered
+        self._check_possible()
+        alpha = self._alpha
+        logs = np.logaddexp.reduce(alpha, axis=2)
+        return np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
+
+    def smoothed(self) -> Smoothed:
+        """Return posteriors and expected counts."""
+        model, (states, longest) = self.model, self.shape
+        log_likelihood = self._forward[1]
+        if log_likelihood is not None:
+            posterior = np.empty((self.size, states))
+            moves, begins = np.zeros((states, states)), np.zeros((states, longest))
+            block, beta = np.empty((self.every + 1, states, longest)), np.empty((states, longest))
+            passed = backward_pass(
+                model.start,
+                self.matrix,
+                self.durations,
+                self.table,
+                self.rows,
+                self.every,
+                self._factor,
+                self._kept,
+                block,
+                beta,
+                np.empty((3, states)),
+                posterior,
+                moves,
+                begins,
+            )
+            if passed:
+                return Smoothed(posterior, moves, begins * self.durations, self.shift + log_likelihood)
+        self._check_possible()
+        return self._smoothed_in_logarithms()
+
+    def best_path(self) -> IndexArray:
+        """Return the most probable path (T,) int64."""
+        states, longest = self.shape
+        logs = self._logarithms
+        path = np.zeros(self.size, dtype=np.int32)
+        found = viterbi_pass(
+            *logs,
+            np.arange(self.size),
+            np.empty((states, longest)),
+            np.zeros((states, longest), dtype=np.int32),
+            np.empty(states),
+            np.empty((self.size, states), dtype=np.int32),
+            np.empty((self.size, states), dtype=np.int32),
+            path,
+        )
+        if found == -np.inf:
+            raise ModelError(self._impossible())
+        return path.astype(np.int64)
+
+    @cached_property
+    def _forward(self) -> tuple[FloatArray, float | None]:
+        """Filtered probabilities, and the log-likelihood without the shift; None if logarithms are needed."""
+        states, longest = self.shape
+        filtered, self._factor = np.empty((self.size, states)), np.empty(self.size + 1)
+        self._kept = np.zeros((self.size // self.every + 1, states, longest))
+        done = forward_pass(
+            self.model.start,
+            self.matrix,
+            self.durations,
+            self.table,
+            self.rows,
+            self.every,
+            np.empty((states, longest)),
+            np.ones((states, longest)),
+            np.empty(states),
+            filtered,
+            self._factor,
+            self._kept,
+        )
+        if done < self.size:
+            return filtered, None
+        logs = -np.log(self._factor[1:])
+        # What was lost on the way can matter only after observations that are much less probable than others.
+        total = np.append(0.0, np.cumsum(logs))
+        window = min(2 * longest, self.size)
+        return filtered, None if (total[window:] - total[:-window]).min() < -LARGEST_FALL else float(total[-1])
+
+    @cached_property
+    def _logarithms(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.table) if self.exact is None else self.exact()
+            own = (np.log(part) for part in (self.model.start, self.matrix, self.durations))
+            return (*own, np.ascontiguousarray(logs[self.rows]))  # pyright: ignore[reportReturnType] - three and one
+
+    @cached_property
+    def _alpha(self) -> FloatArray:
+        fits_in_memory(f"{self.size} observations in logarithms", 24 * self.size * self.durations.size)
+        return reference.forward(*self._logarithms)
+
+    @property
+    def _alpha_last(self) -> float:
+        return float(np.logaddexp.reduce(self._alpha[-1], axis=None))
+
+    def _smoothed_in_logarithms(self) -> Smoothed:
+        start, matrix, durations, b = self._logarithms
+        alpha, beta = self._alpha, reference.backward(matrix, durations, b)
+        whole = self._alpha_last
+        posterior = np.exp(np.logaddexp.reduce(alpha + beta, axis=2) - whole)
+        entering = np.vstack([start[np.newaxis], np.logaddexp.reduce(alpha[:-1, :, :1] + matrix, axis=1)])
+        lasted = np.exp(entering[:, :, np.newaxis] + durations + b[:, :, np.newaxis] + beta - whole).sum(axis=0)
+        begun = b + np.logaddexp.reduce(durations + beta, axis=2)
+        moves = np.exp(alpha[:-1, :, :1] + matrix + begun[1:, np.newaxis] - whole).sum(axis=0)
+        return Smoothed(posterior, moves, lasted, self.shift + whole)
+
+    def _check_possible(self) -> None:
+        if self._alpha_last == -np.inf:
+            raise ModelError(self._impossible())
+
+    def _impossible(self) -> str:
+        possible = np.isfinite(np.logaddexp.reduce(self._alpha, axis=(1, 2)))
+        of = f" of sequence {self.number}" if self.number else ""
+        return (
+            f"the observations{of} are impossible under the model: z[t={int(np.argmin(possible))}] after all before it"
+        )
+
+
+def _score(model: HSMM, data: Sequences) -> float:
+    return float(sum(_Passes(model, data, n).score() for n in range(len(data))))
+
+
+@dataclass
+class _Learning:
+    """The problem: observations, the model to begin with, and the prior; its protocol is that of `run_em`."""
+
+    model: HSMM
+    data: Sequences
+    prior: float | None
+
+    def __post_init__(self) -> None:
+        self.values, self.row = self.model.emission.distinct(self.data.z)
+        self.pseudo = float(dirichlet.pseudo_counts("prior", self.prior, np.ones(1))[0])
+        self.emission_prior = self.model.emission.resolve_prior(self.prior, self.data.z)
+
+    @property
+    def size(self) -> int:
+        """Number of observations."""
+        return len(self.data.z)
+
+    def starts(self, model: HSMM, number: int, rng: np.random.Generator) -> Iterator[HSMM]:
+        """Yield the model, and random ones with the same zeros and durations."""
+        yield model
+        for _ in range(number - 1):
+            drawn = [rng.exponential(size=rows.shape) * (rows > 0.0) for rows in (model.start, model.dense_transition)]
+            start, transition = (rows / rows.sum(axis=-1, keepdims=True) for rows in drawn)
+            emission = model.emission.randomized(self.data.z, rng)
+            yield HSMM(start, transition, emission, model.durations, model.state_labels)
+
+    def expect(self, model: HSMM) -> tuple[float, SegmentCounts]:
+        """Return the log-likelihood, and expected counts."""
+        data = Sequences(model.emission, self.data.z, self.data.pieces)
+        states, longest = model.durations.table.shape
+        total = 0.0
+        counts = SegmentCounts(
+            np.zeros(states),
+            np.zeros((states, states)),
+            np.zeros((states, longest)),
+            np.zeros((len(self.values), states)),
+        )
+        for n, (begin, end) in enumerate(data.pieces.tolist()):
+            found = _Passes(model, data, n).smoothed()
+            total += found.log_likelihood
+            counts.start[:] += found.posterior[0]
+            counts.moves[:] += found.moves
+            counts.lasted[:] += found.lasted
+            np.add.at(counts.weight, self.row[begin:end], found.posterior)
+        return total, counts
+
+    def maximise(self, model: HSMM, counts: SegmentCounts) -> HSMM:
+        """Return the most probable parameters given the counts; rows that were not visited stay as they are."""
+        start, transition = (
+            dirichlet.most_probable(given, np.where(rows > 0.0, self.pseudo, 0.0), rows)
+            for given, rows in ((counts.start, model.start), (counts.moves, model.dense_transition))
+        )
+        emission = model.emission.fit_weighted(self.values, counts.weight, self.emission_prior, frozenset())
+        durations = model.durations.fit_weighted(counts.lasted, self.pseudo)
+        return HSMM(start, transition, emission, durations, model.state_labels)
+
+    def log_likelihood(self, model: HSMM) -> float:
+        """Return the log-likelihood of the observations, in nats."""
+        return _score(model, Sequences(model.emission, self.data.z, self.data.pieces))
+
+    def log_prior(self, model: HSMM) -> float:
+        """Return the logarithm of the density of the parameters, in nats, up to a constant."""
+        rows = [model.start, model.dense_transition]
+        rows += [model.durations.table] if isinstance(model.durations, TableDurations) else []
+        own = sum(dirichlet.log_density(table, np.where(table > 0.0, self.pseudo, 0.0)) for table in rows)
+        return own + model.emission.log_prior(self.emission_prior)
+
+    def held_out(self, model: HSMM) -> float:
+        """Return NaN: nothing is held out."""
+        return math.nan
+
+    def explain_impossible(self, model: HSMM) -> str:
+        """Return a sentence; the E-step raises a better one itself."""
+        return "the observations are impossible under the model"
