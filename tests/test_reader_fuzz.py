@@ -426,6 +426,14 @@ def test_markov_chains(tmp_path):
             assert 0 < check([whole], 150, f"c{name}", read, use_chain, damaged, tmp_path) < 150, name
 
 
+@pytest.mark.slow
+def test_explicit_files_of_storm(tmp_path):
+    rl.MDP.from_env("FrozenLake-v1", gamma=0.9).write(tmp_path / "m.drn")
+    whole = (tmp_path / "m.drn").read_bytes()
+    read = partial(rl.MDP.read, gamma=0.9)
+    assert 0 < check([whole], 600, "m.drn", read, use_mdp, damaged_text, tmp_path) < 500
+
+
 def read_chain(first, _):
     return rl.MarkovChain.read(first)
 

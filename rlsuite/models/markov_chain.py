@@ -172,10 +172,10 @@ class MarkovChain(ShowsItself):
         ``.npz``    what `write` wrote, bit for bit
         ``.tra``    explicit transitions of PRISM or Storm, with labels and rewards in files beside it. The label
                     "init" marks the states in which runs begin.
-        ``.prism``  programs of PRISM (also ``.pm``), JANI models and Storm's explicit format, which Storm builds
-                    (extra ``storm``); names of states are the values of the variables.
+        ``.drn``    Storm's explicit format: states, transitions, rewards and labels in one file
+        ``.prism``  programs of PRISM (also ``.pm``) and JANI models, which Storm builds (extra ``storm``); names of
+                    states are the values of the variables.
         ``.jani``
-        ``.drn``
         ==========  =========================================================================================
 
         Parameters
@@ -188,7 +188,7 @@ class MarkovChain(ShowsItself):
             Reward files of a ``.tra`` file, of states (paid on leaving) or of transitions; they are added up. By
             default those with the suffixes ``.rew``, ``.srew``, ``.trew``, ``.rews`` and ``.rewt`` beside it.
         constants, reward, max_states
-            Of files that Storm builds, as in `MDP.read`.
+            Of programs and ``.drn`` files, as in `MDP.read`.
 
         Raises
         ------

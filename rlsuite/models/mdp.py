@@ -151,10 +151,10 @@ class MDP(Constructors, Playable):
         ``.tra``   explicit transitions of PRISM or Storm, with labels and rewards in files beside it. Choices
                    with different action names get these as action labels; otherwise choice k of a
                    state is action k. States without choices are ends.
-        ``.prism``  programs of PRISM (also ``.pm``, ``.nm``), JANI models and Storm's explicit format, which Storm
-                   builds (extra ``storm``). Actions as for ``.tra``; state labels are the values of the variables.
+        ``.drn``   Storm's explicit format: states, choices, transitions, rewards and labels in one file
+        ``.prism``  programs of PRISM (also ``.pm``, ``.nm``) and JANI models, which Storm builds (extra ``storm``).
+                   Actions as for ``.tra``; state labels are the values of the variables.
         ``.jani``
-        ``.drn``
         =========  ==========================================================================================
 
         Parameters
@@ -162,8 +162,8 @@ class MDP(Constructors, Playable):
         path
             The file.
         gamma : float, optional
-            Discount factor in [0, 1] instead of that of the file. ``.tra`` files have none and need it; for the files
-            that Storm builds, it is 1 by default.
+            Discount factor in [0, 1] instead of that of the file. ``.tra`` files have none and need it; for
+            ``.drn`` and what Storm builds, it is 1 by default.
         labels : path, optional
             Label file of a ``.tra`` file; by default that with the suffix ``.lab`` beside it, if there is one. Episodes
             start in the states labelled "init"; without labels in any state that has a choice.
@@ -171,13 +171,13 @@ class MDP(Constructors, Playable):
             Reward files of a ``.tra`` file, of states (paid on leaving) or of transitions; they are added up. By
             default those with the suffixes ``.rew``, ``.srew``, ``.trew``, ``.rews`` and ``.rewt`` beside it.
         end : str, optional
-            Label of the terminal states of a ``.tra`` file or one that Storm builds: entering one ends the episode, and
-            what the file says about leaving it is dropped.
+            Label of the terminal states of a ``.tra`` or ``.drn`` file, or of what Storm builds: entering one ends the
+            episode, and what the file says about leaving it is dropped.
         constants : str or mapping, optional
             Values of the constants that a program leaves open: ``"N=4,p=0.5"`` or ``{"N": 4, "p": 0.5}``.
         reward : str or sequence of str, optional
-            The reward structure of a file that Storm builds, or some, which are added up; by default the only one, if
-            there is one. State rewards are paid on leaving.
+            The reward structure of a program or a ``.drn`` file, or some, which are added up; by default the only one,
+            if there is one. State rewards are paid on leaving.
         max_states : int, optional
             Largest number of states of a program; None for no limit.
 

@@ -111,8 +111,8 @@ class POMDP(PomdpConstructors, Beliefs, Playable):
         ``.pomdpx``  the XML format of SARSOP's toolkit APPL, in tables and decision diagrams. States, actions and
                      observations are all combinations of the values of its variables, and a fully observable
                      variable is a part of the observation.
-        ``.prism``   programs of PRISM with ``observables`` (extra ``storm``), and other files that Storm builds
-                     (``.drn``, ...), as for `MDP.read`. What is seen in a state is certain.
+        ``.prism``   programs of PRISM with ``observables`` (extra ``storm``), JANI models and ``.drn`` files, as for
+                     `MDP.read`. What is seen in a state is certain.
         ===========  ========================================================================================
 
         Parameters
@@ -120,9 +120,10 @@ class POMDP(PomdpConstructors, Beliefs, Playable):
         path
             The file.
         gamma : float, optional
-            Discount factor in [0, 1] instead of that of the file; for files that Storm builds, it is 1 by default.
+            Discount factor in [0, 1] instead of that of the file; for
+            programs and ``.drn`` files, it is 1 by default.
         end, constants, reward, max_states
-            Of files that Storm builds, as in `MDP.read`.
+            Of programs and ``.drn`` files, as in `MDP.read`.
 
         Raises
         ------

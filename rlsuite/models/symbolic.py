@@ -1,7 +1,7 @@
 """Models in the languages of the model checkers PRISM and Storm: ``.prism``, ``.jani`` and ``.drn``.
 
-Storm parses and builds, through its Python package stormpy (extra ``storm``); what it has built is copied into arrays.
-The states, the order of the choices and every number are Storm's. PRISM's language says how a program changes
+Storm parses and builds programs, through its Python package stormpy (extra ``storm``); what it has built is copied into
+arrays. The states, the order of the choices and every number are Storm's. PRISM's language says how a program changes
 variables, so that a file of a page may have a billion states: Storm stops where there are more than were asked for.
 """
 
@@ -20,9 +20,12 @@ from rlsuite.core.checks import whole_amount
 from rlsuite.core.narrowing import is_mapping, is_sequence
 from rlsuite.errors import FileError, MissingPackage, ParameterError, unknown
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.models.explicit.columns import content_of
+from rlsuite.models.explicit.drn import read_drn
 from rlsuite.models.explicit.reading import DEADLOCK, INIT, Labels, assembled, choices_of
 from rlsuite.models.mdp_fields import MdpFields
 from rlsuite.models.observation_model import ObservationRows
+from rlsuite.models.zero_divisors import refuse_in_jani, refuse_in_program
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -39,6 +42,8 @@ Constants: TypeAlias = str | Mapping[str, float | bool]
 """Values of the constants that a file leaves open: ``"N=4,p=0.5"``, or ``{"N": 4, "p": 0.5}``."""
 
 READERS: Final[Mapping[str, str]] = {"dtmc": "MarkovChain.read", "mdp": "MDP.read", "pomdp": "POMDP.read"}
+NO_LABEL: Final = "__NOLABEL__"
+"""What Storm writes for a choice without a name."""
 UNNAMED: Final = "unnamed"
 """Name of the choices that have none, where others have one."""
 
@@ -90,14 +95,8 @@ def kind_in(path: str | os.PathLike[str]) -> str:
     FileError
         If the file is missing or cannot be read.
     """
-    file = Path(path)
-    try:
-        text = file.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError as cause:
-        raise FileError(f"there is no file {path}") from cause
-    except OSError as cause:
-        raise FileError(f"{path} cannot be read: {cause.strerror or cause}") from cause
-    suffix = file.suffix.lower()
+    text = _text_of(path)
+    suffix = Path(path).suffix.lower()
     if suffix == ".drn":
         found = _TYPE_IN_DRN.search(text)
     elif suffix == ".jani":
@@ -106,6 +105,10 @@ def kind_in(path: str | os.PathLike[str]) -> str:
         found = _TYPE_IN_PRISM.search(_COMMENT.sub("", text))
     kind = "" if found is None else found[1].lower()
     return _TYPES.get(kind, kind)
+
+
+def _text_of(path: str | os.PathLike[str]) -> str:
+    return content_of(path).decode("utf-8", "replace")
 
 
 def build(
@@ -144,38 +147,59 @@ def build(
     """
     limit = None if max_states is None else whole_amount("max_states", max_states)
     _refuse_other(path, kind, kind_in(path))
-    storm: Any = _stormpy()
     file = Path(path)
+    if file.suffix.lower() == ".drn":
+        return _listed(file, kind, constants, reward, limit)
+    storm: Any = _stormpy()
+    refuse = refuse_in_jani if file.suffix.lower() == ".jani" else refuse_in_program
+    refuse(path, _text_of(path), _values(constants))
     with _errors_of_storm(storm, path):
-        if file.suffix.lower() == ".drn":
-            if constants is not None:
-                raise ParameterError(f"constants={constants!r}: {path} lists its states, and has no constants")
-            parsing = storm.developer.DirectEncodingParserOptions()
-            parsing.build_choice_labeling = True
-            model = storm.build_model_from_drn(str(file), options=parsing)
-        else:
-            program = _program(storm, file)
-            program = _instantiated(storm, file, program, constants)
-            options = storm.BuilderOptions()
-            options.set_build_all_labels()
-            options.set_build_all_reward_models()
-            options.set_build_choice_labels()
-            options.set_build_state_valuations()
-            exploration = storm.developer.ExplicitModelBuilderOptions[float]()
-            if limit is not None:
-                # Storm stops as soon as there are so many, though it might find no others.
-                exploration.exploration_state_limit = limit + 1
-            description = storm.developer.SymbolicModelDescription(program)
-            builder = storm.developer.make_explicit_model_builder[float](
-                description, options, exploration_options=exploration
-            )
-            model = builder.build()
+        program = _instantiated(storm, file, _program(storm, file), constants)
+        options = storm.BuilderOptions()
+        options.set_build_all_labels()
+        options.set_build_all_reward_models()
+        options.set_build_choice_labels()
+        options.set_build_state_valuations()
+        options.set_exploration_checks()  # otherwise values outside of the range of a variable are taken for others
+        exploration = storm.developer.ExplicitModelBuilderOptions[float]()
+        if limit is not None:
+            # Storm stops as soon as there are so many, though it might find no others.
+            exploration.exploration_state_limit = limit + 1
+        description = storm.developer.SymbolicModelDescription(program)
+        builder = storm.developer.make_explicit_model_builder[float](
+            description, options, exploration_options=exploration
+        )
+        model = builder.build()
         _refuse_other(path, kind, str(model.model_type).rpartition(".")[2].lower())
         if limit is not None and _is_cut(model, limit):
-            raise FileError(
-                f"{path} has more than {limit:,} states: choose smaller constants, or a larger max_states={10 * limit}"
-            )
+            raise _too_large(path, limit)
         return _copied(path, model, reward)
+
+
+def _too_large(path: str | os.PathLike[str], limit: int) -> FileError:
+    return FileError(
+        f"{path} has more than {limit:,} states: choose smaller constants, or a larger max_states={10 * limit}"
+    )
+
+
+def _listed(
+    file: Path, kind: Kind, constants: Constants | None, reward: str | Sequence[str] | None, limit: int | None
+) -> Built:
+    """Return the model in a file of Storm's explicit format."""
+    if constants is not None:
+        raise ParameterError(f"constants={constants!r}: {file} lists its states, and has no constants")
+    found = read_drn(file)
+    _refuse_other(file, kind, found.kind)
+    if limit is not None and found.n_states > limit:
+        raise _too_large(file, limit)
+    if kind == "pomdp" and found.observation is None:
+        raise FileError(f"{file} holds a POMDP without observations: a state reads 'state 0 {{0}}'")
+    paid = np.zeros(found.source.size)
+    for name in _chosen(file, reward, sorted(found.rewards)):
+        paid += found.rewards[name]
+    names = [UNNAMED if name == NO_LABEL else name for name in found.names]
+    moves = (found.next_state, found.probability, paid, found.labels, found.observation)
+    return Built(found.n_states, None, found.source, found.choice, names if kind != "dtmc" else None, *moves)
 
 
 def _is_cut(model: Any, limit: int) -> bool:
@@ -190,7 +214,7 @@ def _stormpy() -> Any:
         import stormpy
     except ImportError as error:
         raise MissingPackage(
-            "files of PRISM, JANI and Storm (.prism, .jani, .drn) are read by stormpy, which is not installed: "
+            "programs of PRISM and JANI models (.prism, .jani) are read by stormpy, which is not installed: "
             'pip install "rlsuite[storm]"'
         ) from error
     return cast("Any", stormpy)
@@ -352,7 +376,9 @@ def _value(name: str, text: str) -> bool | int | float:
 
 def _copied(path: str | os.PathLike[str], model: Any, reward: str | Sequence[str] | None) -> Built:
     matrix, states = model.transition_matrix, int(model.nr_states)
-    entries = [(entry.column, entry.value) for entry in matrix.row_iter(0, matrix.nr_rows - 1)] if states else []
+    if matrix.nr_entries == 0:
+        raise FileError(f"{path} is empty: it has no transitions")
+    entries = [(entry.column, entry.value) for entry in matrix.row_iter(0, matrix.nr_rows - 1)]
     next_state: IndexArray = np.array([column for column, _ in entries], dtype=np.int64)
     probability: FloatArray = np.array([value for _, value in entries], dtype=np.float64)
     lengths = np.array([len(matrix.get_row(row)) for row in range(matrix.nr_rows)], dtype=np.int64)

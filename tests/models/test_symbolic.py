@@ -271,6 +271,10 @@ def test_what_is_wrong_is_named(tmp_path):
     (tmp_path / "endless.prism").write_text("dtmc\nmodule m\n x : int init 0;\n [] true -> (x'=x+1);\nendmodule\n")
     (tmp_path / "model.jani").write_text("{}")
     (tmp_path / "model.drn").write_text("@type: MDP\n@model\nstate x\n")
+    one = "mdp\nconst int n;\nmodule m\n x : [0..1] init 0;\n [] true -> 1 / n : true;\nendmodule\n"
+    (tmp_path / "divided.prism").write_text(one)
+    (tmp_path / "outside.prism").write_text(one.replace("const int n;\n", "").replace("1 / n : true", "(x' = 7)"))
+    (tmp_path / "half.prism").write_text(one.replace("const int n;\n", "").replace("1 / n", "1 / 2"))
     robot, gambler, sized = file("robot"), file("gambler"), {"constants": "SIZE=3"}
     faults = [
         (MDP, gambler, {}, "gambler.prism holds a model of the type dtmc, not mdp: read it with rl.MarkovChain.read"),
@@ -280,7 +284,7 @@ def test_what_is_wrong_is_named(tmp_path):
         (MDP, bad, {}, 'bad.prism:4:3: Storm cannot read it: expecting ";"'),
         (MDP, tmp_path / "none.prism", {}, "there is no file"),
         (MDP, tmp_path / "model.jani", {}, "model.jani: Storm cannot read it: "),
-        (MDP, tmp_path / "model.drn", {}, "model.drn: Storm cannot read it: "),
+        (MDP, tmp_path / "model.drn", {}, "model.drn is malformed: its head needs @type, @nr_states and @model"),
         (MDP, robot, {}, "leaves the constant SIZE open: give values, such as constants='SIZE=2'"),
         (MarkovChain, gambler, {"constants": "GOAL=3"}, "constants START, win open: give values"),
         (MDP, robot, {"constants": "SIZ=3"}, "unknown constant 'SIZ'; did you mean 'SIZE'? (choices: SIZE)"),
@@ -306,6 +310,9 @@ def test_what_is_wrong_is_named(tmp_path):
         ),
         (MDP, robot, {"constants": "SIZE=20000", "reward": []}, "has more than 1,000,000 states"),
         (MarkovChain, tmp_path / "endless.prism", {"max_states": 1000}, "has more than 1,000 states"),
+        (MDP, tmp_path / "divided.prism", {"constants": "n=0"}, "divided.prism:5: it divides by 'n', which is 0"),
+        (MDP, tmp_path / "outside.prism", {}, "leads to an out-of-bounds value (7) for the variable 'x'"),
+        (MDP, tmp_path / "half.prism", {}, "Probabilities do not sum to one for command"),
         (MDP, robot, {"labels": "x.lab"}, "labels='x.lab' applies only to .tra files"),
         (POMDP, "cups.pomdp", {"constants": "N=1"}, "constants='N=1' applies only to .prism, .pm, .nm, .jani, .drn"),
         (MDP, "model.tra", {"constants": "N=1", "gamma": 1}, "constants='N=1' applies only to .prism"),
@@ -315,6 +322,68 @@ def test_what_is_wrong_is_named(tmp_path):
             model.read(path, **keywords)
         assert message in str(caught.value), str(caught.value)
     assert MDP.read(robot, constants="SIZE=9", reward=[], max_states=81).n_states == 81
+
+
+DRN = """@type: MDP
+@value_type: double
+@parameters
+
+@reward_models
+cost gain
+@nr_states
+2
+@nr_choices
+3
+@model
+state 0 [1, 0] init
+\taction go [0.5, 2] // comment
+\t\t0 : 1/3
+\t\t1 : 0.6666666666666667
+\taction __NOLABEL__
+\t\t1 : 1
+state 1 "goal"
+\taction go [0, 0]
+\t\t1 : 1
+"""
+
+
+@pytest.mark.slow
+def test_explicit_files_of_storm(tmp_path):
+    def read(text, model=MDP, **keywords):
+        (tmp_path / "m.drn").write_text(text)
+        return model.read(tmp_path / "m.drn", **keywords)
+
+    mdp = read(DRN, reward="cost")
+    assert mdp.action_labels == ("go", "unnamed")
+    assert mdp.expected_reward().tolist() == [[1.5, 1], [0, 0]]
+    assert mdp.labels["goal"].tolist() == [False, True]
+    assert mdp.probability.tolist() == [1 / 3, 0.6666666666666667, 1, 1]
+    faults = {
+        "holds a model of the type mdp, not dtmc": ({"model": MarkovChain}, ("", "")),
+        "2 reward structures": ({"reward": None}, ("", "")),
+        ":13: '1/0' is not a number": ({}, ("0.5, 2", "1/0, 2")),
+        ":13: there are 1 rewards, and 2 reward structures": ({}, ("0.5, 2", "0.5")),
+        ":15: 7 is not a state; the states are 0..1": ({}, ("\t\t1 : 0.6", "\t\t7 : 0.6")),
+        ":14: '1e999' is not a finite number": ({}, ("1/3", "1e999")),
+        ":14: 'x' is not a number": ({}, ("1/3", "x")),
+        ":18: state 2 is not expected; states are 0..1": ({}, ("state 1", "state 2")),
+        "announces 3 states, but holds 2": ({}, ("@nr_states\n2", "@nr_states\n3")),
+        ":16: 'acton __NOLABEL__' is none of": ({}, ("action __", "acton __")),
+        ":12: 'state 0 {a} [1, 0] init' is none of": ({}, ("state 0", "state 0 {a}")),
+        ":18: either all states or none have an observation": ({}, ("state 0", "state 0 {3}")),
+        ":12: 'state 0 [1, 0] init' is not expected before @model": ({}, ("@model", "")),
+        "has no @model": ({}, (DRN[DRN.index("@model") :], "")),
+        "has parameters or other numbers than double": ({}, ("@parameters\n", "@parameters\np q")),
+        "its head needs @type, @nr_states": ({}, ("@nr_states", "@states")),
+        "sums to 0.9": ({}, ("1/3", "0.23333333")),
+        "has more than 1 states": ({"max_states": 1}, ("", "")),
+    }
+    for message, (keywords, change) in faults.items():
+        with pytest.raises((FileError, ParameterError)) as caught:
+            read(DRN.replace(*change), **{"reward": "cost"} | keywords)
+        assert message in str(caught.value), str(caught.value)
+    with pytest.raises(FileError, match="holds a POMDP without observations"):
+        read(DRN.replace("MDP", "POMDP"), POMDP, reward="gain")
 
 
 @pytest.mark.slow

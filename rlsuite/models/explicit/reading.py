@@ -346,8 +346,12 @@ def _actions(
         labels = None
     by_choice = source * (int(choice.max()) + 1) + choice
     by_action = source * (int(action.max()) + 1) + action
-    both = np.unique(np.stack([by_choice, by_action]), axis=1).shape[1]
-    if np.unique(by_choice).size == np.unique(by_action).size == both:
+    # Of the lines of a choice, one says enough.
+    other = np.append(True, (by_choice[1:] != by_choice[:-1]) | (by_action[1:] != by_action[:-1]))
+    by_choice, by_action = by_choice[other], by_action[other]
+    ascending = bool((by_choice[1:] > by_choice[:-1]).all())
+    both = by_choice.size if ascending else np.unique(np.stack([by_choice, by_action]), axis=1).shape[1]
+    if np.unique(by_action).size == both and (ascending or np.unique(by_choice).size == both):
         return action, labels
     return choice, None
 
