@@ -168,6 +168,7 @@ def diagrams(one, other):
 MANY = "".join(
     f'<StateVar vnamePrev="x{k}_0" vnameCurr="x{k}_1"><NumValues>2</NumValues></StateVar>' for k in range(40)
 )
+PLACE = TABLES[TABLES.index("  <CondProb><Var>place_0") : TABLES.index("  <CondProb><Var>rock_0")]
 FAULTS = {
     "rover.pomdpx:3:13: this is not XML: not well-formed": tables("<Description>A", "<Description<"),
     ":2: a document type declaration (<!DOCTYPE ...>) may define entities, and is not read: delete it": tables(
@@ -180,7 +181,10 @@ FAULTS = {
     "elements are within each other more than 200 deep": tables("<Description>", "<Description>" + "<a>" * 300),
     ":4: <Discount> is '2', not a number in [0, 1]": tables(" 0.95 ", "2"),
     ":2: there is no <Discount>: pass gamma=": tables("<Discount> 0.95 </Discount>", ""),
-    ":5: <Variable> has no <ActionVar>": tables("ActionVar", "Action"),
+    ":5: <Variable> has no <RewardVar>": changed(
+        TABLES, one=('<RewardVar vname="value"/>', ""), two=('<RewardVar vname="wear"/>', "")
+    ),
+    ":9: <Action> in <Variable> is not read; there may be <StateVar>": tables("ActionVar", "Action"),
     ":6: <NumValues> is '0', not a number from 1 to": tables(">3</Num", ">0</Num"),
     ":6: <NumValues> is '999999999999', not a number": tables(">3</Num", ">999999999999</Num"),
     ":6: <StateVar> needs <ValueEnum> with the values, or <NumValues>": tables("NumValues", "Numbers"),
@@ -190,11 +194,15 @@ FAULTS = {
     ":5: the values of 42 variables make": tables("<ObsVar", MANY + "<ObsVar"),
     ":5: two variables have the name 'place_0'": tables('vname="sensor"', 'vname="place_0"'),
     ":6: fullyObs='yes' is neither 'true' nor 'false'": tables('"true"', '"yes"'),
-    ":13: <InitialStateBelief> has no <CondProb> of place_0": changed(
-        TABLES,
-        one=("<CondProb><Var>place_0", "<Cond><Var>place_0"),
-        two=("1 0</ProbTable></Entry></Parameter></CondProb>", "1 0</ProbTable></Entry></Parameter></Cond>"),
+    "<Terminals> in <pomdpx> is not read; there may be <Description>": tables("</pomdpx>", "<Terminals/></pomdpx>"),
+    ":37: <Entri> in <Parameter> is not read; there may be <Entry>": tables(
+        "<Entry><Instance>take s0 -</Instance><ValueTable>10 -10</ValueTable></Entry>",
+        "<Entri><Instance>take s0 -</Instance><ValueTable>10 -10</ValueTable></Entri>",
     ),
+    "<ProbTable> in <Entry> is not read; there may be <Instance>, <ValueTable>": tables(
+        "<ValueTable>10 -10</ValueTable>", "<ProbTable>10 -10</ProbTable>"
+    ),
+    ":13: <InitialStateBelief> has no <CondProb> of place_0": tables(PLACE, ""),
     ":16: <InitialStateBelief> has two <CondProb> of place_0": tables("<Var>rock_0", "<Var>place_0"),
     "unknown variable 'rock_3'; did you mean 'rock_1'?": tables("place_0 rock_0</Parent>", "place_0 rock_3</Parent>"),
     ":22: unknown value of action 'tack'; did you mean 'take'?": tables("take s0 * -", "tack s0 * -"),
@@ -217,7 +225,7 @@ FAULTS = {
     ),
     "'cost' is not a reward variable: value, wear": tables("<Var>wear", "<Var>cost"),
     "type='ADD' is neither 'TBL' nor 'DD'": tables('"TBL"', '"ADD"'),
-    "<pomdpx> has no <ObsFunction>": tables("ObsFunction", "Observations"),
+    ":2: <pomdpx> has no <ObsFunction>": tables(TABLES[TABLES.index("<ObsFunction>") : TABLES.index("<RewardF")], ""),
     "there is no edge for the value 's2' of place_0": diagrams(
         '<Edge val="s2"><SubDAG type="persistent" var="place_1" /></Edge>', ""
     ),

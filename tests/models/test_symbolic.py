@@ -205,6 +205,13 @@ def test_jani_and_drn(tmp_path):
     np.testing.assert_allclose(die.absorption_probabilities()[die.labels["init"]], np.full((1, 6), 1 / 6), rtol=1e-14)
     maze = POMDP.read(examples / "pomdp" / "maze.drn")
     assert maze.n_observations == 8
+    small = stormpy.instantiate_constants(stormpy.parse_prism_program(str(file("maze"))), "N=6")[0]
+    model = stormpy.build_model(small, options=stormpy.BuilderOptions(build_full=True))
+    stormpy.io.export_to_drn(model, str(tmp_path / "maze.drn"))
+    one, other = POMDP.read(tmp_path / "maze.drn"), POMDP.read(file("maze"), constants="N=6")
+    np.testing.assert_allclose(one.observation, other.observation)
+    np.testing.assert_allclose(one.mdp.dense(), other.mdp.dense(), atol=1e-15)
+    assert one.action_labels == other.action_labels
     robot = stormpy.instantiate_constants(stormpy.parse_prism_program(str(file("robot"))), "SIZE=4")[0]
     model = stormpy.build_model(robot, options=stormpy.BuilderOptions(build_full=True))
     stormpy.io.export_to_drn(model, str(tmp_path / "robot.drn"))

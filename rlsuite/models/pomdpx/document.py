@@ -47,6 +47,14 @@ class Element:
             found[1].fail(f"<{tag}> stands twice in <{self.tag}>")
         return found[0] if found else None
 
+    def expect(self, *tags: str) -> None:
+        """Raise `FileError` for the first child of another name: what is not read must not be skipped."""
+        for one in self.children:
+            if one.tag not in tags:
+                one.fail(
+                    f"<{one.tag}> in <{self.tag}> is not read; there may be {', '.join(f'<{tag}>' for tag in tags)}"
+                )
+
     def attribute(self, name: str) -> str:
         """Return an attribute, without blanks around it."""
         if name not in self.attributes:

@@ -67,6 +67,7 @@ def read_functions(
         If a function is malformed, or there are two of a probability; the line is named.
     """
     tag = "Func" if child is None else "CondProb"
+    only(root, section).expect(tag)
     found = [_function(one, declared, child, parents) for one in only(root, section).all(tag)]
     for number, one in enumerate(found):
         if child is not None and one.name in [other.name for other in found[:number]]:
@@ -75,6 +76,7 @@ def read_functions(
 
 
 def _function(element: Element, declared: Declared, child: str | None, parents: tuple[str, ...]) -> Function:
+    element.expect("Var", "Parent", "Parameter")
     words = only(element, "Var").words()
     if len(words) != 1:
         only(element, "Var").fail("<Var> must name one variable")
@@ -113,7 +115,9 @@ def _function(element: Element, declared: Declared, child: str | None, parents: 
 def _read_table(function: Function, parameter: Element, probabilities: bool) -> None:
     tag = "ProbTable" if probabilities else "ValueTable"
     slots = function.slots
-    for entry in parameter.all("Entry"):
+    parameter.expect("Entry")
+    for entry in parameter.children:
+        entry.expect("Instance", tag)
         instance = only(entry, "Instance")
         words = instance.words()
         if len(words) != len(slots):
@@ -194,13 +198,15 @@ class _Diagram:
         self.values: list[float] = []
 
     def read(self) -> None:
+        self.parameter.expect("DAG", "SubDAGTemplate")
         self._below(only(self.parameter, "DAG"), [ANY] * len(self.function.slots), ())
         columns = np.array(self.leaves, dtype=np.int64).T
         self.function.entries.extend([*columns], np.array(self.values), self.parameter.line)
 
     def _below(self, holder: Element, given: list[int], used: tuple[str, ...]) -> None:
         """Walk through what an element holds, with the values that were chosen on the way (`ANY` for the others)."""
-        inside = [one for one in holder.children if one.tag in ("Node", "Terminal", "SubDAG")]
+        holder.expect("Node", "Terminal", "SubDAG")
+        inside = holder.children
         if len(inside) != 1:
             holder.fail(f"<{holder.tag}> needs one <Node>, <Terminal> or <SubDAG>")
         one = inside[0]
@@ -220,7 +226,8 @@ class _Diagram:
         if given[place] != ANY:
             node.fail(f"the value of {node.attribute('var')} was chosen before on this way")
         edges: dict[int, Element] = {}
-        for edge in node.all("Edge"):
+        node.expect("Edge")
+        for edge in node.children:
             number = slot.number(edge.attribute("val"), edge)
             if number in edges:
                 edge.fail(f"there are two edges for {edge.attribute('val')!r}")

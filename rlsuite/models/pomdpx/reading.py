@@ -32,6 +32,7 @@ P = TypeVar("P")
 Values = Mapping[tuple[str, int], IndexArray]
 """(kind, index) of a slot -> the number of its value, in each of some situations."""
 
+SECTIONS = ("InitialStateBelief", "StateTransitionFunction", "ObsFunction", "RewardFunction")
 BLOCK = 2**20
 """Pairs of a transition and an observation whose rewards are looked up at a time."""
 
@@ -127,6 +128,7 @@ class _Reader:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = path
         self.root = root = read_document(path, "pomdpx")
+        root.expect("Description", "Discount", "Variable", *SECTIONS)
         self.declared = declared = read_variables(root)
         self.n_states, self.n_actions = math.prod(declared.sizes("before")), math.prod(declared.sizes("action"))
         pairs = self.n_states * self.n_actions

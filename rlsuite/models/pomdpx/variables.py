@@ -85,6 +85,7 @@ def read_variables(root: Element) -> Declared:
         If there are no states, actions or rewards, a name occurs twice, or there are too many combinations of values.
     """
     declared = only(root, "Variable")
+    declared.expect("StateVar", "ObsVar", "ActionVar", "RewardVar")
     states = tuple(
         Variable(one.attribute("vnamePrev"), one.attribute("vnameCurr"), *_values(one, "s"), _is_observed(one))
         for one in declared.all("StateVar")
