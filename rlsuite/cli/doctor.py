@@ -13,7 +13,7 @@ from rlsuite.cli.options import Commands, add_examples, add_json_flag
 from rlsuite.cli.output import columns, print_json
 
 NEEDED: Final = ("numpy", "scipy", "numba", "gymnasium", "matplotlib", "scikit-learn")
-OPTIONAL: Final = ("pandas", "jinja2", "torch", "optuna")
+OPTIONAL: Final = ("pandas", "jinja2", "torch", "optuna", "stormpy")
 
 
 def add(commands: Commands) -> None:

@@ -25,7 +25,7 @@ from rlsuite.models.explicit.drn import read_drn
 from rlsuite.models.explicit.reading import DEADLOCK, INIT, Labels, assembled, choices_of
 from rlsuite.models.mdp_fields import MdpFields
 from rlsuite.models.observation_model import ObservationRows
-from rlsuite.models.zero_divisors import refuse_in_jani, refuse_in_program
+from rlsuite.models.program_checks import check_jani, check_program
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -151,7 +151,7 @@ def build(
     if file.suffix.lower() == ".drn":
         return _listed(file, kind, constants, reward, limit)
     storm: Any = _stormpy()
-    refuse = refuse_in_jani if file.suffix.lower() == ".jani" else refuse_in_program
+    refuse = check_jani if file.suffix.lower() == ".jani" else check_program
     refuse(path, _text_of(path), _values(constants))
     with _errors_of_storm(storm, path):
         program = _instantiated(storm, file, _program(storm, file), constants)

@@ -1,11 +1,11 @@
-"""Divisions by a constant 0, at which Storm would end the process, and divisions that are harmless."""
+"""What would end the process, or take Storm hours, is refused; what is harmless is not."""
 
 import json
 
 import pytest
 
 from rlsuite.errors import FileError
-from rlsuite.models.zero_divisors import refuse_in_jani, refuse_in_program
+from rlsuite.models.program_checks import check_jani, check_program
 
 PROGRAM = """mdp
 const int n; // 1 / 0
@@ -21,7 +21,7 @@ endmodule
 
 def refused(divisor, **given):
     try:
-        refuse_in_program("p.prism", PROGRAM.replace("HERE", divisor), given)
+        check_program("p.prism", PROGRAM.replace("HERE", divisor), given)
     except FileError as error:
         return str(error)
     return ""
@@ -46,10 +46,12 @@ def test_programs():
         assert refused(divisor, n=2.0)
     for harmless in ("1/n : true", "1/(x-0) : true", "1/(2*m+1) : true", "1/p", "1/0.001", "1/(1/0+", "mod(", "mod(x;"):
         assert refused(harmless, n=2) == "" or "1/0+" in harmless, harmless
+    for number in ("1e-999999999", "1.E+10000", "0.5e1000"):
+        assert "p.prism:8: the exponent of " in refused(f"{number} : true", n=2)
     assert refused("1/m : true") == ""  # n is not known
     circle = PROGRAM.replace("n - 2", "p / 3").replace("= 0.5", "= m + 1")
-    refuse_in_program("p.prism", circle.replace("HERE", "1/m : true"), {"n": 2})
-    refuse_in_program("p.prism", PROGRAM.replace("HERE", "1/" + "(" * 5000 + "0" + ")" * 5000), {"n": 2})
+    check_program("p.prism", circle.replace("HERE", "1/m : true"), {"n": 2})
+    check_program("p.prism", PROGRAM.replace("HERE", "1/" + "(" * 5000 + "0" + ")" * 5000), {"n": 2})
 
 
 @pytest.mark.slow
@@ -58,13 +60,15 @@ def test_jani():
         "constants": [{"name": "n"}, {"name": "m", "value": {"op": "-", "left": "n", "right": 2}}],
         "automata": [{"edges": [{"value": {"op": "/", "left": 1, "right": {"op": "*", "left": 3, "right": "m"}}}]}],
     }
-    refuse_in_jani("m.jani", json.dumps(model), {"n": 3})
+    check_jani("m.jani", json.dumps(model), {"n": 3})
     with pytest.raises(FileError, match=r'm\.jani: it divides by .*"right": "m"}, which is 0'):
-        refuse_in_jani("m.jani", json.dumps(model), {"n": 2})
+        check_jani("m.jani", json.dumps(model), {"n": 2})
+    with pytest.raises(FileError, match=r"m\.jani:2: the exponent of '1e-99999' is too large"):
+        check_jani("m.jani", '{"a":\n 1e-99999}', {})
     for text in (
         "{",
         "[]",
         "[" * 100_000,
         '{"constants": [3, {"name": "a", "value": "a"}], "x": {"op": "/", "right": "a"}}',
     ):
-        refuse_in_jani("m.jani", text, {})
+        check_jani("m.jani", text, {})

@@ -1,7 +1,8 @@
-"""Programs that divide by a constant which is 0: Storm ends the whole process at them, so they are refused before.
+"""What Storm cannot be given: a division by a constant 0 ends the whole process, and 1e-99999999 takes it hours.
 
-What follows each ``/``, and the second argument of ``mod``, is computed as far as it consists of numbers and constants.
-A divisor with variables is no danger: Storm computes it with floating-point numbers, state by state.
+Such programs are refused before Storm sees them. What follows each ``/``, and the second argument of ``mod``, is
+computed as far as it consists of numbers and constants. A divisor with variables is no danger: Storm computes it with
+floating-point numbers, state by state.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from rlsuite.errors import FileError
 
 _TOKEN = re.compile(r"\s*(?:([0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]{1,3}(?![0-9]))?|\.[0-9]+)|([A-Za-z_]\w*)|(.))")
 _COMMENT = re.compile(r"//[^\n]*")
+_HUGE = re.compile(r"[0-9]\.?[eE][-+]?[0-9]{4,}")
 _DEFINED = re.compile(r"\b(?:const\s+(?:int\s+|double\s+|bool\s+)?|formula\s+)(\w+)\s*=\s*([^;]+);")
 DEEPEST: Final = 50
 """Definitions within definitions, and brackets within brackets."""
@@ -62,8 +64,8 @@ class _Token(NamedTuple):
     at: int
 
 
-def refuse_in_program(path: str | os.PathLike[str], text: str, given: Mapping[str, bool | int | float]) -> None:
-    """Raise `FileError` if a program of PRISM divides by a constant 0; the line is named.
+def check_program(path: str | os.PathLike[str], text: str, given: Mapping[str, bool | int | float]) -> None:
+    """Raise `FileError` if a program of PRISM divides by a constant 0, or has a huge exponent; the line is named.
 
     Parameters
     ----------
@@ -75,6 +77,7 @@ def refuse_in_program(path: str | os.PathLike[str], text: str, given: Mapping[st
         The constants that it leaves open.
     """
     text = _COMMENT.sub("", text)
+    _check_exponents(path, text)
     known: dict[str, Value | str] = {name: match for name, match in _DEFINED.findall(text)}
     known |= {name: Fraction(value) for name, value in given.items()}
     tokens = _tokens(text)
@@ -91,8 +94,9 @@ def refuse_in_program(path: str | os.PathLike[str], text: str, given: Mapping[st
             raise FileError(f"{path}:{line}: it divides by {divisor.strip()!r}, which is 0")
 
 
-def refuse_in_jani(path: str | os.PathLike[str], text: str, given: Mapping[str, bool | int | float]) -> None:
-    """Raise `FileError` if a JANI model divides by a constant 0; parameters as in `refuse_in_program`."""
+def check_jani(path: str | os.PathLike[str], text: str, given: Mapping[str, bool | int | float]) -> None:
+    """Raise `FileError` if a JANI model divides by a constant 0, or has a huge exponent, as `check_program`."""
+    _check_exponents(path, text)
     try:
         model: object = json.loads(text)
     except (ValueError, RecursionError):
@@ -112,6 +116,14 @@ def refuse_in_jani(path: str | os.PathLike[str], text: str, given: Mapping[str, 
             waiting += one.values()
         elif is_sequence(one) and not isinstance(one, str):
             waiting += one
+
+
+def _check_exponents(path: str | os.PathLike[str], text: str) -> None:
+    """Storm reads decimals as fractions of whole numbers, which may have as many digits as the exponent says."""
+    found = _HUGE.search(text)
+    if found:
+        line = text.count("\n", 0, found.start()) + 1
+        raise FileError(f"{path}:{line}: the exponent of {found[0][:40]!r} is too large; three digits are enough")
 
 
 def _jani(expression: object, known: Mapping[str, object], depth: int) -> Value:
