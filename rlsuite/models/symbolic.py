@@ -50,6 +50,11 @@ UNNAMED: Final = "unnamed"
 UNEXPLORED: Final = "unexplored"
 """Storm's label of the states at which it stopped."""
 
+OUT_OF_BOUNDS: Final = "out_of_bounds"
+"""Storm's label of the states after a variable has left its range."""
+OUT_OF_BOUNDS_BIT: Final = "_OutOfBoundsBit"
+"""The variable that Storm adds for it."""
+
 _COMMENT = re.compile(r"//[^\n]*")
 _TYPES = {"probabilistic": "dtmc", "nondeterministic": "mdp", "stochastic": "ctmc"}
 _OTHERS = ("ctmc", "ma", "pta", "popta", "smg", "tsg", "csg", "imdp", "idtmc", "ipomdp", "sts", "stpg", "rddl")
@@ -160,7 +165,7 @@ def build(
         options.set_build_all_reward_models()
         options.set_build_choice_labels()
         options.set_build_state_valuations()
-        options.set_exploration_checks()  # otherwise values outside of the range of a variable are taken for others
+        options.set_add_out_of_bounds_state()  # otherwise values outside of the range of a variable are made others
         exploration = storm.developer.ExplicitModelBuilderOptions[float]()
         if limit is not None:
             # Storm stops as soon as there are so many, though it might find no others.
@@ -173,7 +178,13 @@ def build(
         _refuse_other(path, kind, str(model.model_type).rpartition(".")[2].lower())
         if limit is not None and _is_cut(model, limit):
             raise _too_large(path, limit)
-        return _copied(path, model, reward)
+        found = _copied(path, model, reward)
+    outside = found.labels.pop(OUT_OF_BOUNDS, None)
+    if outside is not None and outside.any():
+        last = int(found.source[np.argmax(outside[found.next_state])])
+        name = last if found.state_names is None else repr(found.state_names[last])
+        raise FileError(f"{path}: a variable leaves its range in a step from the state {name}")
+    return found
 
 
 def _too_large(path: str | os.PathLike[str], limit: int) -> FileError:
@@ -409,13 +420,17 @@ def _state_names(model: Any, states: int) -> tuple[str, ...] | None:
     columns: list[list[str]] = []
     for variable in sorted(valuations.get_all_variables(), key=lambda one: one.index):
         name = str(variable.name)
+        if name == OUT_OF_BOUNDS_BIT:
+            continue
         if variable.has_boolean_type():
             true = {*valuations.get_boolean_values(variable)}
             columns.append([name if state in true else f"!{name}" for state in range(states)])
         else:
             columns.append([f"{name}={value}" for value in valuations.get_values_states(variable)])
-    names = tuple(map(" ".join, zip(*columns, strict=True)))
-    return names if len({*names}) == states else None
+    names = list(map(" ".join, zip(*columns, strict=True)))
+    for state in model.labeling.get_states(OUT_OF_BOUNDS) if model.labeling.contains_label(OUT_OF_BOUNDS) else ():
+        names[state] += f" {OUT_OF_BOUNDS}"
+    return tuple(names) if len({*names}) == states else None
 
 
 def _choice_names(model: Any, row: IndexArray) -> list[str] | None:
