@@ -24,7 +24,7 @@ from rlsuite.errors import ParameterError, UnsuitableEnvironment, unknown
 if TYPE_CHECKING:
     from rlsuite.cli.solutions import FoundForMDP, FoundForPOMDP
     from rlsuite.core.aliases import Env
-    from rlsuite.models import MDP, POMDP
+    from rlsuite.models import MDP, POMDP, MarkovChain
     from rlsuite.planning import BeliefPlan, Solution
     from rlsuite.rendering import GridLayout
 
@@ -159,17 +159,19 @@ def add(commands: Commands) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """Solve."""
     from rlsuite import planning
-    from rlsuite.models import POMDP
+    from rlsuite.models import POMDP, MarkovChain
 
     if chosen.save:
         check_writable(Path(chosen.save), "--save", SAVED)
     env, model = _opened(chosen)
-    if chosen.property or chosen.constraint:
+    if isinstance(model, MarkovChain) or chosen.property or chosen.constraint:
         from rlsuite.cli import questions
 
         if isinstance(model, POMDP):
             raise ParameterError("--property, --constraint: no question is answered about states that are hidden")
-        return questions.check_property(chosen, model) if chosen.property else questions.solve_within(chosen, model)
+        if isinstance(model, MarkovChain) or chosen.property:
+            return questions.check_property(chosen, model)
+        return questions.solve_within(chosen, model)
     layout = _layout(env, model)
     if chosen.movie:
         check_writable(Path(chosen.movie), "--movie", MOVIE_SUFFIXES)
@@ -231,15 +233,17 @@ def _method(model: "MDP | POMDP", typed: str) -> str:
     return name
 
 
-def _opened(chosen: argparse.Namespace) -> "tuple[Env | None, MDP | POMDP]":
+def _opened(chosen: argparse.Namespace) -> "tuple[Env | None, MDP | POMDP | MarkovChain]":
     """The environment, if it is one, and the model."""
     from rlsuite.cli.load import open_model
     from rlsuite.models import MDP, POMDP, MarkovChain
 
     model, env = open_model(chosen.environment, keywords("--env", chosen.env), chosen.gamma, probe=chosen.tabulate)
-    if isinstance(model, MarkovChain):
-        raise UnsuitableEnvironment(f"{chosen.environment} holds a Markov chain, in which there is nothing to choose")
-    if not isinstance(model, MDP | POMDP):
+    if isinstance(model, MarkovChain) and not chosen.property:
+        raise UnsuitableEnvironment(
+            f"{chosen.environment} holds a Markov chain, in which there is nothing to choose; --property asks about it"
+        )
+    if not isinstance(model, MDP | POMDP | MarkovChain):
         raise UnsuitableEnvironment(
             f"{chosen.environment} holds a hidden Markov model, which has no actions; use 'rlsuite filter'"
         )

@@ -1,7 +1,8 @@
 """Forward and backward passes over the segments of a hidden semi-Markov model, compiled.
 
 The recursions are those of `rlsuite.reference.hsmm`, on numbers instead of logarithms: alpha_t (K, D), the state and
-the steps that are left, is scaled by the sum of the one before, beta_t so that the largest entry is 1 at most. A step of either pass is a
+the steps that are left, is scaled by the sum of the one before, beta_t so that the
+largest entry is 1 at most. A step of either pass is a
 shift by one column, a product with the likelihood, and the segments that begin or end: T K (K + D) operations.
 
 Numbers below 1e-308 are lost. What is lost at t adds at most K D 1e-308 max beta_t to sum alpha_t beta_t, the

@@ -132,6 +132,7 @@ def as_decisions(model: object, policy: ArrayLike | None = None) -> MDP:
             f"{model!r} is neither an MDP nor a MarkovChain; rlsuite.MDP.from_env makes a model of an environment"
         )
     matrix = model.transition
+    begins = model.labels.get("init")  # files of chains say so where they begin
     return MDP.from_rows(
         matrix.indptr,
         matrix.indices,
@@ -140,6 +141,7 @@ def as_decisions(model: object, policy: ArrayLike | None = None) -> MDP:
         n_actions=1,
         gamma=1.0,
         terminated=np.zeros(matrix.indices.size, dtype=np.bool_),
+        start=begins / begins.sum() if begins is not None and begins.any() else None,
         state_labels=model.state_labels,
         labels=model.labels,
     )

@@ -3,7 +3,7 @@
 The grammar, in which a state formula is about labels, names of states, and the words true and false:
 
     property  P=? [path]    Pmax=? [path]    P>=0.9 [path]    LRA=? [states]    S=? [states]
-              R=? [F states]    R{"steps"}min=? [F states]    Rmax=? [C<=10]    R=? [S]
+              R=? [F states]    Tmin=? [F states]    Rmax=? [C<=10]    R=? [S]
     path      F states    F<=10 states    G states    G<=10 states    states U states    states U<=10 states
     states    "label"    true    false    !states    states & states    states | states    states => states    (states)
 
@@ -32,7 +32,7 @@ from rlsuite.planning.solution import Solution
 
 SUPPORTED = (
     'P, Pmax or Pmin of [F "a"], [G "a"], ["a" U "b"], each also with <=k steps; R, Rmax or Rmin of [F "a"], [C<=k], '
-    '[S], also R{"steps"}; LRA, LRAmax or LRAmin of ["a"]; =? or a comparison such as >=0.9'
+    '[S]; T, Tmax or Tmin of [F "a"]; LRA, LRAmax or LRAmin of ["a"]; =? or a comparison such as >=0.9'
 )
 TOKEN = re.compile(
     r'\s*(?:(?P<text>"[^"]*")|(?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)|'
@@ -48,7 +48,7 @@ class Query(NamedTuple):
     """The head of a property."""
 
     operator: str
-    """P, R or LRA"""
+    """P, R, T or LRA"""
     objective: Objective | None
     """max or min, if it is written"""
     comparison: str | None
@@ -99,9 +99,9 @@ def check_property(model: MDP | MarkovChain, property: str, **limits: Unpack[Lim
         The model. Words in quotes are its labels, or the names or numbers of its states.
     property : str
         The question: the probability of a path, ``Pmax=? [F "done"]``, ``Pmin=? [!"trap" U<=10 "done"]``; an expected
-        reward, ``Rmin=? [F "done"]``, ``R{"steps"}max=? [F "done"]``, ``Rmax=? [C<=10]``, ``Rmax=? [S]``; or the share
-        of time, ``LRAmax=? ["busy"]``. With ``>=0.9`` in place of ``=?`` the answer also says whether that holds. The
-        quoted label "init" is the states in which runs may begin, "deadlock" those without a legal action.
+        reward, ``Rmin=? [F "done"]``, ``Rmax=? [C<=10]``, ``Rmax=? [S]``; the number of steps, ``Tmin=? [F "done"]``;
+        or the share of time, ``LRAmax=? ["busy"]``. With ``>=0.9`` in place of ``=?`` the answer also says whether that
+        holds. The quoted label "init" is the states in which runs may begin, "deadlock" those without a legal action.
     **limits
         When to stop: `tol`, `rtol`, `max_iterations`, `deadline`, `progress`; see `Limits`.
 
@@ -126,7 +126,7 @@ def check_property(model: MDP | MarkovChain, property: str, **limits: Unpack[Lim
     0.5
     >>> check_property(mdp, 'P<=0.4 [F "done"]').holds
     False
-    >>> check_property(mdp, 'R{"steps"}min=? [F "done" | "lost"]').value
+    >>> check_property(mdp, 'Tmin=? [F "done" | "lost"]').value
     2.0
     """
     mdp = as_decisions(model)
@@ -169,10 +169,10 @@ def _answer(
     if query.operator == "LRA":
         solution = long_run_average(mdp, reader.states(), objective=objective, **limits)
         return solution, solution.value, never
-    if query.operator == "R":
-        if reader.takes("S"):
+    if query.operator in ("R", "T"):
+        if query.operator == "R" and reader.takes("S"):
             solution = long_run_average(mdp, objective=objective, **limits)
-        elif reader.takes("C"):
+        elif query.operator == "R" and reader.takes("C"):
             within = reader.steps()
             if within is None:
                 reader.fail("C needs a number of steps, as in C<=10")
@@ -279,18 +279,18 @@ class _Reader:
         """Read up to the bracket."""
         head = self.next
         self.at += 1
-        found = re.fullmatch(r"(P|R|S|LRA)(max|min)?", head)
+        found = re.fullmatch(r"(P|R|T|S|LRA)(max|min)?", head)
         if found is None:
-            self.fail(f"it begins with {head!r}, not with P, R or LRA" if head else "it is empty")
+            self.fail(f"it begins with {head!r}, not with P, R, T or LRA" if head else "it is empty")
         operator, objective = found.group(1), found.group(2)
         if operator == "R" and self.takes("{"):
             name = self.next.strip('"')
-            self.at += 1
-            self.expect("}")
-            self.paid = "steps" if name in ("steps", "time") else "reward"
-            if objective is None and self.next in ("max", "min"):
-                objective = self.next
-                self.at += 1
+            self.fail(
+                f"a model has one reward: leave {{{self.next}}} out, and read the file with reward={name!r} if it has "
+                "several; the number of steps is T"
+            )
+        if operator == "T":
+            self.paid = "steps"
         comparison, limit = None, 0.0
         if not self.takes("=?"):
             comparison = self.next

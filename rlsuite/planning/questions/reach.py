@@ -67,8 +67,8 @@ def reach(
     objective : {"max", "min"}
         The probability under the best policy, or under the worst. For a chain both are the same.
     from_ : as `goal`, optional
-        Where runs begin, all states with the same probability; by default where the model says. It matters for
-        ``value_at_start`` alone.
+        Where runs begin, all states with the same probability; by default where the model says: a chain by its label
+        "init", and without one in all states. It matters for ``value_at_start`` alone.
     policy : array_like (S,) int or (S, A) float, optional
         Answer for this policy instead of the best or the worst one. The answer is then about a model with one action.
     **limits

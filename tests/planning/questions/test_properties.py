@@ -1,5 +1,7 @@
 """Properties in PRISM's words against the functions that answer them, and what is said about all others."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -34,8 +36,8 @@ def test_properties_mean_what_the_functions_compute(gamble):
         ('Pmax=? [true U "init"]', reach(gamble, 0).value),
         ('Pmax=? [F "deadlock"]', np.zeros(4)),
         ('Rmax=? [F "done"]', expected_until(gamble, done).value),
-        ('R{"steps"}min=? [F "done"]', expected_until(gamble, done, of="steps", objective="min").value),
-        ('Rmin{"time"}=? [F "done"]', expected_until(gamble, done, of="steps", objective="min").value),
+        ('Tmin=? [F "done"]', expected_until(gamble, done, of="steps", objective="min").value),
+        ('Tmin =? [ F "done"]', expected_until(gamble, done, of="steps", objective="min").value),
         ("Rmax=? [C<=3]", rl.solve(gamble.replace(gamma=1.0), horizon=3).value),
         ("Rmin=? [C<=3]", -rl.solve(gamble.replace(gamma=1.0, reward=-gamble.reward), horizon=3).value),
         ("Rmax=? [S]", long_run_average(gamble).value),
@@ -61,14 +63,14 @@ def test_comparisons_hold_for_every_policy(gamble):
         ('P<=0.5 [F<=2 "done"]', None),
         ('P<=0.51 [F<=2 "done"]', True),
         ('R<=-1 [F "done"]', True),
-        ('R{"steps"}<100 [F "done"]', False),
+        ('T<100 [F "done"]', False),
         ("R>=-100 [C<=3]", True),
     ):
         assert check_property(gamble, text).holds is holds, text
     # A chain has no decisions, so neither max nor min is needed.
     chain = rl.MarkovChain([[0.5, 0.5], [0, 1]], state_labels=["toss", "heads"])
     assert check_property(chain, 'P=? [F<=2 "heads"]').values.tolist() == [0.75, 1.0]
-    assert check_property(chain, 'R{"steps"}=? [F "heads"]').values.tolist() == [2.0, 0.0]
+    assert check_property(chain, 'T=? [F "heads"]').values.tolist() == [2.0, 0.0]
     # Labels are sets of states.
     marked = gamble.replace(labels={"over": [2, 3], "done": [2], "lost": [0, 3]})
     assert (
@@ -91,7 +93,7 @@ def test_what_is_not_supported_is_named(gamble):
         ("   ", "it is empty"),
         ('Pmax [F "done"]', r"Pmax is followed by '\['"),
         ('P=? [F "done"]', "the model has decisions, so write Pmax=. or Pmin=."),
-        ('Qmax=? [F "done"]', "begins with 'Qmax', not with P, R or LRA"),
+        ('Qmax=? [F "done"]', "begins with 'Qmax', not with P, R, T or LRA"),
         ('Pmax=? [X "done"]', "X is the next step, which is not supported"),
         ('Pmax=? ["done" W "lost"]', "W is weak until, which is not supported"),
         ("Pmax=? [F done]", "done is not in quotes"),
@@ -107,6 +109,10 @@ def test_what_is_not_supported_is_named(gamble):
         ("Pmax=? [", "a label is expected, and the text ends"),
         ('Pmax>=0.5 [F "done"]', "max and min go with =."),
         ('P>=x [F "done"]', "a number is expected, not 'x'"),
+        (
+            'R{"steps"}max=? [F "done"]',
+            "a model has one reward: leave {\"steps\"} out, and read the file with reward='steps'",
+        ),
         ("Rmax=? [C]", "C needs a number of steps"),
         ("Rmax=? [I=3]", "'=' is not understood|instantaneous"),
         ('Pmax=? [F "done"] $', "'[$]' is not understood"),
@@ -115,3 +121,45 @@ def test_what_is_not_supported_is_named(gamble):
     ):
         with pytest.raises(ParameterError, match=words):
             check_property(gamble, text)
+
+
+PROGRAMS = {
+    "knuth_yao": ("", ['P=? [F "six"]', 'R=? [F "done"]', 'P=? [F<=6 "done"]']),
+    "gambler": ("GOAL=40,START=13,win=0.48", ['P=? [F "rich"]', 'R=? [F "over"]', 'P=? [!"rich" U "over"]']),
+    "coupons": ("N=9", ['R=? [F "full"]', 'P=? [F<=20 "full"]']),
+    "crowds": ("SIZE=8,BAD=3", ['P=? [F "seen"]', 'P=? [!"noted" U "over"]', 'LRA=? ["seen"]']),
+    "herman": ("", ['P=? [F "stable"]', 'R=? [F "stable"]', 'LRA=? ["stable"]']),
+    "leader": ("K=5", ['P=? [F "elected"]', 'R=? [F "elected"]']),
+    "retransmission": ("N=20,MAX=3", ['P=? [F "lost"]', 'R=? [F "over"]', 'P=? [!"lost" U "over"]']),
+    "zeroconf": ("N=6,LOSS=0.1", ['P=? [F "clash"]', 'R=? [F "done"]']),
+    "bold_play": ("GOAL=64,win=0.4", ['Pmax=? [F "rich"]', 'Pmin=? [F "over"]', 'Pmax=? [F<=5 "rich"]']),
+    "consensus": ("K=4", ['Pmin=? [F "done"]', 'Pmax=? [F "disagree"]', 'Rmin=? [F "done"]', 'Rmax=? [F "done"]']),
+    "backoff": ("MOST=4", ['Pmin=? [F "done"]', 'Rmax=? [F "done"]', 'Rmin=? [F "done"]', 'Pmax=? [F<=9 "done"]']),
+    "robot": ("SIZE=9", ['Rmin=? [F "home"]', 'Pmax=? [!"middle" U "home"]', 'Pmin=? [F "middle"]']),
+}
+
+
+@pytest.mark.slow
+def test_storm_says_the_same_of_programs():
+    """Twelve programs in the manner of the quantitative verification benchmark set, 35 properties."""
+    storm = pytest.importorskip("stormpy")
+    for name, (constants, properties) in PROGRAMS.items():
+        file = Path(__file__).parents[3] / "tests/problems/prism" / f"{name}.prism"
+        program = storm.parse_prism_program(str(file))
+        kind = rl.MarkovChain if "DTMC" in str(program.model_type) else rl.MDP
+        keywords = {"constants": constants} if constants else {}
+        if name == "robot":
+            keywords["reward"] = "moves"
+        model = kind.read(file, **keywords)
+        for text in properties:
+            asked_of_storm = text.replace("R", 'R{"moves"}', 1) if name == "robot" and text[0] == "R" else text
+            (asked,) = storm.parse_properties(asked_of_storm, program)
+            ready, formula = program, asked
+            if constants:
+                ready, (formula,) = storm.instantiate_constants(program, constants, [asked])
+            built = storm.build_model(ready, [formula])
+            said = storm.model_checking(built, formula, environment=storm.environments.sound())
+            first = built.initial_states[0]
+            ours = check_property(model, text)
+            assert ours.value == pytest.approx(said.get_value(first), rel=1e-5, abs=1e-6), (name, text)
+            assert ours.converged, (name, text)
