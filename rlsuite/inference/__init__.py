@@ -53,6 +53,9 @@ if TYPE_CHECKING:
     from rlsuite.inference.model_selection import choose_n_states as choose_n_states
     from rlsuite.inference.model_selection import random_hmm as random_hmm
     from rlsuite.inference.particle_filter import ParticleFilter as ParticleFilter
+    from rlsuite.inference.paths import Paths as Paths
+    from rlsuite.inference.paths import best_paths as best_paths
+    from rlsuite.inference.paths import sample_paths as sample_paths
     from rlsuite.inference.recognition import StateScores as StateScores
     from rlsuite.inference.recognition import state_scores as state_scores
     from rlsuite.inference.smoothing import Block as Block

@@ -16,7 +16,7 @@ from rlsuite.core.compiling_clock import CompilingClock
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.core.npz import Npz
 from rlsuite.errors import FileError, ModelError, ParameterError
-from rlsuite.inference import emissions, forward_backward, from_complete_data, smoothing, viterbi
+from rlsuite.inference import emissions, forward_backward, from_complete_data, paths, smoothing, viterbi
 from rlsuite.inference.baum_welch import BaumWelch, Prior, frozen_parts, n_learned, warn_of_collapse
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.expectation_maximisation import Learning, Limits, best_of_starts, record_of
@@ -103,6 +103,8 @@ class HMM(HMMParameters, SaysWhatToWrite):
     filter = forward_backward.filter
     smooth = smoothing.smooth
     decode = viterbi.decode
+    best_paths = paths.best_paths
+    sample_paths = paths.sample_paths
     predict_ahead = forward_backward.predict_ahead
 
     predict = viterbi.decode  # as in scikit-learn

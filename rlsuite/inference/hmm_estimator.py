@@ -18,8 +18,10 @@ from rlsuite.features.estimator_bases import BaseEstimator
 from rlsuite.features.estimators import one_thread, scikit_learn
 from rlsuite.features.feature_map import NotFitted
 from rlsuite.inference.emissions.base import Emission
-from rlsuite.inference.forward_backward import forward
+from rlsuite.inference.forward_backward import filtered
 from rlsuite.inference.hmm import HMM, FittedHMM
+from rlsuite.inference.parameters import Workspace
+from rlsuite.inference.sequences import sequences
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
 
 if TYPE_CHECKING:
@@ -189,10 +191,9 @@ class HMMEstimator(BaseEstimator):
     def score_samples(self, X: ArrayLike, lengths: ArrayLike | None = None) -> FloatArray:
         """Return ln Pr[z_t | z_0..z_(t-1)] of each observation, given those before it: (n,), in nats."""
         model = self._model()
-        z = self._seen(X)
-        parts = [z] if lengths is None else np.split(z, np.cumsum(np.asarray(lengths, dtype=np.int64))[:-1])
-        model.score(z, lengths)  # checks the lengths
-        return np.concatenate([np.diff(forward(model, part).log_scale, prepend=0.0) for part in parts])
+        data = sequences(model.emission, self._seen(X), lengths)
+        running = data.list_of(filtered(Workspace(model, data)).log_scale)
+        return np.concatenate([np.diff(part, prepend=0.0) for part in running])
 
     def score(self, X: ArrayLike, y: object = None, lengths: ArrayLike | None = None) -> float:
         """Return the log-likelihood per observation, as scikit-learn's mixtures do: the larger, the better."""
