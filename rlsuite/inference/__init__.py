@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rlsuite.inference.durations import PoissonDurations as PoissonDurations
     from rlsuite.inference.durations import TableDurations as TableDurations
     from rlsuite.inference.durations import uniform_durations as uniform_durations
+    from rlsuite.inference.emissions import AutoregressiveGaussian as AutoregressiveGaussian
     from rlsuite.inference.emissions import Categorical as Categorical
     from rlsuite.inference.emissions import Emission as Emission
     from rlsuite.inference.emissions import Gaussian as Gaussian
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from rlsuite.inference.emissions import Product as Product
     from rlsuite.inference.emissions import PseudoObservations as PseudoObservations
     from rlsuite.inference.emissions import gaussian_mixture as gaussian_mixture
+    from rlsuite.inference.emissions import lagged as lagged
     from rlsuite.inference.estimators import CategoricalHMM as CategoricalHMM
     from rlsuite.inference.estimators import GaussianHMM as GaussianHMM
     from rlsuite.inference.estimators import MixtureHMM as MixtureHMM

@@ -19,7 +19,16 @@ import rlsuite_envs
 from rlsuite.approximation.batch import Batch
 from rlsuite.approximation.deep import DQN, AutoencoderFeatures
 from rlsuite.experiments import Experiment
-from rlsuite.inference import Categorical, FittedHMM, Gaussian, Mixture, MultivariateGaussian, Poisson, Product
+from rlsuite.inference import (
+    AutoregressiveGaussian,
+    Categorical,
+    FittedHMM,
+    Gaussian,
+    Mixture,
+    MultivariateGaussian,
+    Poisson,
+    Product,
+)
 from rlsuite.planning import BoundsTrace
 
 NOT_OF_THE_CLASS = {
@@ -239,6 +248,7 @@ CALLS: dict[type, dict[str, list[Callable[[Any, Path], Any]]]] = {
     Categorical: emission([0, 1, 0], lambda c: c(O)),
     Poisson: emission([0, 1, 4], lambda c: c([1.0, 2.0])),
     Gaussian: emission(POINTS, lambda c: c(np.eye(2), np.ones((2, 2)))),
+    AutoregressiveGaussian: emission(POINTS, lambda c: c([0.0, 1.0], [[0.5], [0.1]], [1.0, 1.0])),
     MultivariateGaussian: emission(POINTS, lambda c: c(np.eye(2), [np.eye(2)] * 2)),
     Mixture: emission([0, 1, 4], lambda c: c([[0.5, 0.5]] * 2, Poisson([1.0, 2.0, 3.0, 4.0]))) | {"from_data": []},
     Product: emission([0, 1, 4], lambda c: c([Poisson([1.0, 2.0])])) | {"from_data": []},
