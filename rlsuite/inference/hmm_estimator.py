@@ -5,6 +5,7 @@ The rows of X follow each other in time, so that what is said about one depends 
 """
 
 from abc import abstractmethod
+from collections.abc import Sized
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
@@ -72,7 +73,7 @@ class HMMEstimator(BaseEstimator):
         X : array_like (n, d)
             Observations, one row each, in the order of time; NaN where a number is missing.
         y
-            Ignored, as scikit-learn wants it.
+            Ignored, as scikit-learn wants it; hidden states that are known are `states`.
         lengths : array_like (k,) of int, optional
             Lengths of the sequences, which add up to n; by default one of n.
         states : array_like (n,) of int, optional
@@ -85,7 +86,7 @@ class HMMEstimator(BaseEstimator):
         Raises
         ------
         ParameterError
-            If a parameter is out of range, or X is no array of numbers that suits the model.
+            If a parameter is out of range, X is no array of numbers that suits the model, or y does not have n entries.
         ModelError
             If there are fewer observations than states, or lengths or states do not fit.
 
@@ -98,6 +99,7 @@ class HMMEstimator(BaseEstimator):
         """
         self.check_parameters()
         observations = self._checked(X, reset=True)
+        _check_unused(y, len(observations))
         if len(observations) < self.n_states:
             raise ModelError(
                 f"{type(self).__name__} has {self.n_states} states, and there are fewer observations: "
@@ -198,6 +200,7 @@ class HMMEstimator(BaseEstimator):
     def score(self, X: ArrayLike, y: object = None, lengths: ArrayLike | None = None) -> float:
         """Return the log-likelihood per observation, as scikit-learn's mixtures do: the larger, the better."""
         z = self._seen(X)
+        _check_unused(y, len(z))
         return self._model().score(z, lengths) / len(z)
 
     def bic(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
@@ -296,6 +299,15 @@ class HMMEstimator(BaseEstimator):
     def _handed(self, X: AnyArray) -> AnyArray:
         """Return observations as the emission takes them."""
         return X
+
+
+def _check_unused(y: object, rows: int) -> None:
+    """Raise if y is something else, such as lengths in its place: fit(X, lengths) is how others write it."""
+    if isinstance(y, Sized) and len(y) != rows:
+        raise ParameterError(
+            f"y has {len(y)} entries, and X has {rows} rows; y is not used: write lengths=... for the lengths of "
+            "sequences, and states=... for hidden states that are known"
+        )
 
 
 def _generator(random_state: RandomState) -> np.random.Generator:

@@ -1,7 +1,10 @@
 """Estimators of hidden Markov models: scikit-learn's checks, its tools, and the numbers of HMM and of hmmlearn."""
 
+import itertools
+
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
@@ -138,6 +141,29 @@ def test_shared_covariances():
         MultivariateGaussian([[0], [0]], [[[1]], [[2]]], tied=True)
 
 
+def test_missing_numbers_are_integrated_out():
+    """The likelihood is the sum over all paths of densities of what is there, and learning climbs it."""
+    for seed, kind in itertools.product(range(2), ("diag", "full", "spherical", "tied")):
+        X, _ = two_levels(n=120, apart=3.0, width=3, seed=seed)
+        X = X @ [[1.0, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 3.0]]
+        X[np.random.default_rng(seed).random(X.shape) < 0.3] = np.nan
+        for estimator in (rl.GaussianHMM, rl.MixtureHMM):
+            found = estimator(2, covariance_type=kind, random_state=0, tol=0.0, max_iter=30).fit(X)
+            assert (np.diff(found.hmm_.learning.log_likelihoods_) >= -1e-9).all(), (kind, estimator)
+        found = rl.GaussianHMM(2, covariance_type=kind, random_state=0, max_iter=20).fit(X)
+        z, total = X[18:24], 0.0
+        for path in itertools.product(range(2), repeat=len(z)):
+            p = found.start_[path[0]] * np.prod([found.transition_[i, j] for i, j in itertools.pairwise(path)])
+            for row, k in zip(z, path, strict=True):
+                there = ~np.isnan(row)
+                if there.any():
+                    p *= multivariate_normal.pdf(
+                        row[there], found.means_[k][there], found.covariances_[k][np.ix_(there, there)]
+                    )
+            total += p
+        assert found.score(z) * len(z) == pytest.approx(np.log(total), abs=1e-10), kind
+
+
 def test_shared_covariances_are_kept_in_files(tmp_path):
     X, _ = two_levels(n=60)
     for kind in ("spherical", "tied"):
@@ -165,6 +191,10 @@ def test_against_hmmlearn():
             "full": covariances,
         }[kind]
         assert theirs.score(X) == pytest.approx(ours.score(X) * 200, rel=1e-10)
+        theirs.params, theirs.covars_prior, theirs.min_covar = "stmc", 0.0, 0.0
+        later = ours.hmm_.fit(X, max_iterations=5, tol=0)
+        assert later.iterations == 5
+        assert theirs.fit(X).score(X) == pytest.approx(later.score(X), rel=1e-10), kind
 
 
 def test_bad_input_is_named():
@@ -180,6 +210,9 @@ def test_bad_input_is_named():
         (lambda: rl.GaussianHMM(2).fit(X[:0]), ParameterError, "0 sample"),
         (lambda: rl.GaussianHMM(2).fit(X * np.inf), ParameterError, "infinity"),
         (lambda: rl.GaussianHMM(2).fit(X, lengths=[10, 10]), ModelError, "20"),
+        (lambda: rl.GaussianHMM(2).fit(X, [10, 20]), ParameterError, "y has 2 entries, and X has 30 rows.*lengths="),
+        (lambda: rl.GaussianHMM(2, random_state=0).fit(X).score(X, [30]), ParameterError, "lengths="),
+        (lambda: rl.GaussianHMM(2, random_state=0).fit(X).score_samples(X, "ab"), ModelError, "lengths has shape"),
         (lambda: rl.GaussianHMM(2).fit(X, lengths=[30, 0]), ModelError, "empty|0"),
         (lambda: rl.GaussianHMM(2).fit(X, states=np.zeros(3)), ModelError, "states"),
         (lambda: rl.PoissonHMM(2).fit(X - 9), ParameterError, "Negative values in data passed to PoissonHMM"),

@@ -74,10 +74,7 @@ def test_random_paths_are_drawn_as_often_as_they_are_probable(new_hmm):
     assert np.corrcoef(joined[:, 1], joined[:, 2])[0, 1] == pytest.approx(0.0, abs=0.03)
     with pytest.raises(ParameterError, match="n"):
         sample_paths(umbrella, z, 0)
-
-
-def test_random_paths_where_numbers_are_too_small_for_floats():
-    """The first state is decided by the last observation, against odds of some 1e400."""
+    # The first state is decided by the last observation, against odds of some 1e400: more than floats have.
     stay = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     table = np.array([[1.0, 0.0, 0.0], [1e-100, 1.0 - 1e-100, 0.0], [1e-100, 0.0, 1.0 - 1e-100]])
     tail = np.array([[1.0, 0.0], [0.75, 0.25], [0.25, 0.75]])

@@ -40,7 +40,7 @@ def test_likelihood_and_posterior_are_sums_over_all_paths():
         assert tuple(hmm.decode(rows)) == max(joint, key=joint.get)
 
 
-def test_learning():
+def test_learning_files_and_bad_input(tmp_path):
     hmm = two_regimes()
     rows, states = hmm.sample(4000, seed=3)
     # One state is least squares.
@@ -67,9 +67,7 @@ def test_learning():
         assert np.array_equal(getattr(kept.emission, frozen), getattr(hmm.emission, frozen))
         assert kept.score(rows) > hmm.score(rows)
         assert (np.diff(kept.log_likelihoods_) >= -1e-8).all()
-
-
-def test_files_gaps_and_bad_input(tmp_path):
+    # Files, gaps and bad input.
     hmm = two_regimes()
     rows, _ = hmm.sample(50, seed=0)
     hmm.write(tmp_path / "model.npz")
