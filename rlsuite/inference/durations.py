@@ -71,6 +71,11 @@ class Durations(ABC):
         return len(self.table)
 
     @property
+    def survival(self) -> FloatArray:
+        """(K, D) float64: ``survival[k, d - 1]`` = Pr[a segment of k lasts d steps or longer]."""
+        return np.cumsum(self.table[:, ::-1], axis=1)[:, ::-1]
+
+    @property
     def mean(self) -> FloatArray:
         """(K,) float64: mean duration, in steps."""
         return self.table @ np.arange(1.0, self.table.shape[1] + 1.0)

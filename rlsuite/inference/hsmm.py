@@ -10,14 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from rlsuite.core.array_like import ArrayLike
-from rlsuite.core.checks import Seed, fits_in_memory, generator, whole_number
+from rlsuite.core.checks import Seed, generator, whole_number
 from rlsuite.core.compiling_clock import CompilingClock
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import FileError, ModelError, ParameterError
@@ -28,17 +27,12 @@ from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.expectation_maximisation import Learning, Limits, best_of_starts, record_of
 from rlsuite.inference.hmm import emission_arrays, emission_from
 from rlsuite.inference.parameters import HMMParameters
-from rlsuite.inference.segment_passes import backward_pass, forward_pass, viterbi_pass
+from rlsuite.inference.segments import Passes
 from rlsuite.inference.sequences import Observations, Sequences, sequences
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
 from rlsuite.models.files import reading_model, text, text_in, write_arrays
-from rlsuite.reference import hsmm as reference
 
 KIND = "rlsuite hidden semi-Markov model 1"
-
-
-LARGEST_FALL = 300.0
-"""Nats by which the likelihood may fall within two of the longest segments before logarithms are taken."""
 
 
 class Segments(NamedTuple):
@@ -149,7 +143,9 @@ class HSMM(HMMParameters):
             If the observations are impossible.
         """
         data = sequences(self.emission, z, lengths)
-        return data.split(np.concatenate([_Passes(self, data, n).filtered() for n in range(len(data))]))
+        return data.split(
+            np.concatenate([Passes(self, self.durations.table, data, n).filtered() for n in range(len(data))])
+        )
 
     def smooth(self, z: Observations, lengths: ArrayLike | None = None) -> FloatArray | list[FloatArray]:
         """Return Pr[x_t = k | all observations]: (T, K) float64, or a list of them.
@@ -160,7 +156,9 @@ class HSMM(HMMParameters):
             If the observations are impossible.
         """
         data = sequences(self.emission, z, lengths)
-        return data.split(np.concatenate([_Passes(self, data, n).smoothed().posterior for n in range(len(data))]))
+        return data.split(
+            np.concatenate([Passes(self, self.durations.table, data, n).smoothed().posterior for n in range(len(data))])
+        )
 
     def decode(self, z: Observations, lengths: ArrayLike | None = None) -> IndexArray | list[IndexArray]:
         """Return the most probable path of hidden states and durations, as states: (T,) int64, or a list of them.
@@ -171,22 +169,22 @@ class HSMM(HMMParameters):
             If the observations are impossible.
         """
         data = sequences(self.emission, z, lengths)
-        return data.split(np.concatenate([_Passes(self, data, n).best_path() for n in range(len(data))]))
+        return data.split(
+            np.concatenate([Passes(self, self.durations.table, data, n).best_path() for n in range(len(data))])
+        )
 
     predict = decode
     predict_proba = smooth
 
-    def segments(self, z: Observations, lengths: ArrayLike | None = None) -> Segments:
-        """Return the segments of the most probable path; those of several sequences follow each other."""
+    def segments(self, z: Observations, lengths: ArrayLike | None = None) -> Segments | list[Segments]:
+        """Return the segments of the most probable path, or a list of them if `z` is a list or has lengths."""
         data = sequences(self.emission, z, lengths)
-        begins: list[IndexArray] = []
-        path: list[IndexArray] = []
-        for n, (first, _) in enumerate(data.pieces.tolist()):
-            states = _Passes(self, data, n).best_path()
-            begins.append(np.flatnonzero(np.append(True, states[1:] != states[:-1])) + first)
-            path.append(states)
-        begin, end = np.concatenate(begins), len(data.z)
-        return Segments(np.concatenate(path)[begin], begin, np.diff(np.append(begin, end)))
+        found: list[Segments] = []
+        for n in range(len(data)):
+            path = Passes(self, self.durations.table, data, n).best_path()
+            begin = np.flatnonzero(np.append(True, path[1:] != path[:-1]))
+            found.append(Segments(path[begin], begin, np.diff(np.append(begin, path.size))))
+        return found if data.listed or lengths is not None else found[0]
 
     @says_what_to_write
     def sample(self, n: int, *, seed: Seed | None = None) -> tuple[AnyArray, IndexArray]:
@@ -303,6 +301,24 @@ class HSMM(HMMParameters):
         warn_of_collapse(best.model.emission)
         return FittedHSMM(best.model, Learning(**record))
 
+    def replace(  # pyright: ignore[reportIncompatibleMethodOverride] - durations are one thing more, and "Self" less
+        self,
+        *,
+        start: ArrayLike | None = None,
+        transition: ArrayLike | None = None,
+        emission: ArrayLike | Emission | None = None,
+        durations: ArrayLike | Durations | None = None,
+        state_labels: Sequence[str] | None = None,
+    ) -> HSMM:
+        """Return a plain model with some parts changed, checked again."""
+        return HSMM(
+            self.start if start is None else start,
+            self.dense_transition if transition is None else transition,
+            self.emission if emission is None else emission,
+            self.durations if durations is None else durations,
+            self.state_labels if state_labels is None else state_labels,
+        )
+
     # ---------------------------------------------------------------------------------------------------- files
 
     @classmethod
@@ -366,170 +382,16 @@ class FittedHSMM(HSMM):
 
     learning: Learning
 
+    # what is made from this model is a plain one
+    read = HSMM.read  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+
     def __init__(self, model: HSMM, learning: Learning) -> None:
         super().__init__(model.start, model.dense_transition, model.emission, model.durations, model.state_labels)
         object.__setattr__(self, "learning", learning)
 
 
-class Smoothed(NamedTuple):
-    """What a backward pass found about one sequence."""
-
-    posterior: FloatArray
-    """(T, K)"""
-    moves: FloatArray
-    """(K, K)"""
-    lasted: FloatArray
-    """(K, D)"""
-    log_likelihood: float
-
-
-class _Passes:
-    """The passes over one sequence; in logarithms where a double has too few exponents."""
-
-    def __init__(self, model: HSMM, data: Sequences, number: int) -> None:
-        begin, end = data.pieces[number].tolist()
-        self.model, self.number = model, number
-        found = data.likelihoods
-        self.table, self.rows = found.table, np.ascontiguousarray(found.row[begin:end])
-        self.shift = 0.0 if found.shift is None else float(found.shift[begin:end].sum())
-        self.exact = found.exact
-        self.matrix, self.durations = np.ascontiguousarray(model.dense_transition), model.durations.table
-        self.size = int(end - begin)
-        self.shape = model.n_states, int(self.durations.shape[1])
-        self.every = max(1, math.isqrt(self.size))
-
-    def score(self) -> float:
-        """Return the log-likelihood."""
-        log_likelihood = self._forward[1]
-        return self.shift + (self._alpha_last if log_likelihood is None else log_likelihood)
-
-    def filtered(self) -> FloatArray:
-        """Return Pr[x_t = k | z_0..z_t] (T, K)."""
-        filtered, log_likelihood = self._forward
-        if log_likelihood is not None:
-            return filtered
-        self._check_possible()
-        alpha = self._alpha
-        logs = np.logaddexp.reduce(alpha, axis=2)
-        return np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
-
-    def smoothed(self) -> Smoothed:
-        """Return posteriors and expected counts."""
-        model, (states, longest) = self.model, self.shape
-        log_likelihood = self._forward[1]
-        if log_likelihood is not None:
-            posterior = np.empty((self.size, states))
-            moves, begins = np.zeros((states, states)), np.zeros((states, longest))
-            block, beta = np.empty((self.every + 1, states, longest)), np.empty((states, longest))
-            passed = backward_pass(
-                model.start,
-                self.matrix,
-                self.durations,
-                self.table,
-                self.rows,
-                self.every,
-                self._factor,
-                self._kept,
-                block,
-                beta,
-                np.empty((3, states)),
-                posterior,
-                moves,
-                begins,
-            )
-            if passed:
-                return Smoothed(posterior, moves, begins * self.durations, self.shift + log_likelihood)
-        self._check_possible()
-        return self._smoothed_in_logarithms()
-
-    def best_path(self) -> IndexArray:
-        """Return the most probable path (T,) int64."""
-        states, longest = self.shape
-        logs = self._logarithms
-        path = np.zeros(self.size, dtype=np.int32)
-        found = viterbi_pass(
-            *logs,
-            np.arange(self.size),
-            np.empty((states, longest)),
-            np.zeros((states, longest), dtype=np.int32),
-            np.empty(states),
-            np.empty((self.size, states), dtype=np.int32),
-            np.empty((self.size, states), dtype=np.int32),
-            path,
-        )
-        if found == -np.inf:
-            raise ModelError(self._impossible())
-        return path.astype(np.int64)
-
-    @cached_property
-    def _forward(self) -> tuple[FloatArray, float | None]:
-        """Filtered probabilities, and the log-likelihood without the shift; None if logarithms are needed."""
-        states, longest = self.shape
-        filtered, self._factor = np.empty((self.size, states)), np.empty(self.size + 1)
-        self._kept = np.zeros((self.size // self.every + 1, states, longest))
-        done = forward_pass(
-            self.model.start,
-            self.matrix,
-            self.durations,
-            self.table,
-            self.rows,
-            self.every,
-            np.empty((states, longest)),
-            np.ones((states, longest)),
-            np.empty(states),
-            filtered,
-            self._factor,
-            self._kept,
-        )
-        if done < self.size:
-            return filtered, None
-        logs = -np.log(self._factor[1:])
-        # What was lost on the way can matter only after observations that are much less probable than others.
-        total = np.append(0.0, np.cumsum(logs))
-        window = min(2 * longest, self.size)
-        return filtered, None if (total[window:] - total[:-window]).min() < -LARGEST_FALL else float(total[-1])
-
-    @cached_property
-    def _logarithms(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        with np.errstate(divide="ignore"):
-            logs = np.log(self.table) if self.exact is None else self.exact()
-            own = (np.log(part) for part in (self.model.start, self.matrix, self.durations))
-            return (*own, np.ascontiguousarray(logs[self.rows]))  # pyright: ignore[reportReturnType] - three and one
-
-    @cached_property
-    def _alpha(self) -> FloatArray:
-        fits_in_memory(f"{self.size} observations in logarithms", 24 * self.size * self.durations.size)
-        return reference.forward(*self._logarithms)
-
-    @property
-    def _alpha_last(self) -> float:
-        return float(np.logaddexp.reduce(self._alpha[-1], axis=None))
-
-    def _smoothed_in_logarithms(self) -> Smoothed:
-        start, matrix, durations, b = self._logarithms
-        alpha, beta = self._alpha, reference.backward(matrix, durations, b)
-        whole = self._alpha_last
-        posterior = np.exp(np.logaddexp.reduce(alpha + beta, axis=2) - whole)
-        entering = np.vstack([start[np.newaxis], np.logaddexp.reduce(alpha[:-1, :, :1] + matrix, axis=1)])
-        lasted = np.exp(entering[:, :, np.newaxis] + durations + b[:, :, np.newaxis] + beta - whole).sum(axis=0)
-        begun = b + np.logaddexp.reduce(durations + beta, axis=2)
-        moves = np.exp(alpha[:-1, :, :1] + matrix + begun[1:, np.newaxis] - whole).sum(axis=0)
-        return Smoothed(posterior, moves, lasted, self.shift + whole)
-
-    def _check_possible(self) -> None:
-        if self._alpha_last == -np.inf:
-            raise ModelError(self._impossible())
-
-    def _impossible(self) -> str:
-        possible = np.isfinite(np.logaddexp.reduce(self._alpha, axis=(1, 2)))
-        of = f" of sequence {self.number}" if self.number else ""
-        return (
-            f"the observations{of} are impossible under the model: z[t={int(np.argmin(possible))}] after all before it"
-        )
-
-
 def _score(model: HSMM, data: Sequences) -> float:
-    return float(sum(_Passes(model, data, n).score() for n in range(len(data))))
+    return float(sum(Passes(model, model.durations.table, data, n).score() for n in range(len(data))))
 
 
 @dataclass
@@ -571,7 +433,7 @@ class _Learning:
             np.zeros((len(self.values), states)),
         )
         for n, (begin, end) in enumerate(data.pieces.tolist()):
-            found = _Passes(model, data, n).smoothed()
+            found = Passes(model, model.durations.table, data, n).smoothed()
             total += found.log_likelihood
             counts.start[:] += found.posterior[0]
             counts.moves[:] += found.moves

@@ -7,7 +7,7 @@ shift by one column, a product with the likelihood, and the segments that begin 
 
 Numbers below 1e-308 are lost. What is lost at t adds at most K D 1e-308 max beta_t to sum alpha_t beta_t, the
 likelihood of everything; where that sum is above `CERTAIN`, this is less than rounding. Otherwise the pass says so, and
-logarithms decide (`rlsuite.inference.hsmm`).
+logarithms decide (`rlsuite.inference.segments`).
 
 The backward pass needs all alpha_t. They are kept at the ends of blocks only, and computed anew within a block, so that
 memory is sqrt(T) K D.

@@ -17,6 +17,7 @@ from rlsuite.plotting.curves import regret as regret
 from rlsuite.plotting.curves import value_error as value_error
 from rlsuite.plotting.densities import arm_posteriors as arm_posteriors
 from rlsuite.plotting.diagrams import diagram as diagram
+from rlsuite.plotting.durations import state_durations as state_durations
 from rlsuite.plotting.episode_movies import belief_movie as belief_movie
 from rlsuite.plotting.episode_movies import walk_movie as walk_movie
 from rlsuite.plotting.figure import AxesKeywords as AxesKeywords

@@ -22,6 +22,7 @@ from rlsuite.plotting.diagrams import diagram
 from rlsuite.plotting.figure import CAPTION_ID, for_a_file, svg_of
 from rlsuite.plotting.fronts import pareto_front
 from rlsuite.plotting.graphs import policy_graph
+from rlsuite.plotting.labels import names
 from rlsuite.plotting.states import state_values
 from rlsuite.plotting.values import value_map
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from rlsuite.agents.learner import Learner
     from rlsuite.environments.tabular_env import TabularEnv
     from rlsuite.experiments.comparison import Comparison
-    from rlsuite.inference import HMM, OnlineFilter
+    from rlsuite.inference import HMM, HSMM, OnlineFilter
     from rlsuite.models import MDP, POMDP, MarkovChain
     from rlsuite.planning import AlphaVectorSolution, BeliefPlan, ConstrainedSolution, ParetoFront, Solution
     from rlsuite.planning.pomdp.policy_graphs import PolicyGraph
@@ -237,6 +238,14 @@ def _of_chain(chain: "MarkovChain") -> Card:
 def _of_hmm(hmm: "HMM") -> Card:
     facts = {"states": hmm.n_states, "emission": type(hmm.emission).__name__}
     return Card(type(hmm).__name__, facts, figures=[lambda: diagram(hmm)])
+
+
+@card_of("HSMM")
+def _of_hsmm(hsmm: "HSMM") -> Card:
+    facts = {"states": hsmm.n_states, "emission": type(hsmm.emission).__name__}
+    lasts = [f"{mean:.4g}" for mean in hsmm.durations.mean.tolist()]
+    table = {"state": names(hsmm.state_labels, hsmm.n_states, "state"), "mean duration": lasts}
+    return Card(type(hsmm).__name__, {**facts, "durations": type(hsmm.durations).__name__}, table)
 
 
 @card_of("OnlineFilter")

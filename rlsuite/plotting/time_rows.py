@@ -36,7 +36,7 @@ from rlsuite.rendering import colours
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rlsuite.inference import HMM
+    from rlsuite.inference import HMM, HSMM
     from rlsuite.models import POMDP
     from rlsuite.planning import BeliefEpisodes
 
@@ -310,10 +310,11 @@ MOST_TIMES: Final = 20_000
 
 @takes_look
 def state_posteriors(
-    hmm: "HMM",
+    hmm: "HMM | HSMM",
     z: ArrayLike,
     *,
     states: ArrayLike | None = None,
+    path: bool = False,
     between: tuple[int, int] | None = None,
     observation_labels: Sequence[str] | None = None,
     **look: Unpack[AxesKeywords],
@@ -331,6 +332,8 @@ def state_posteriors(
         (T,) or (T, D), one sequence of observations.
     states
         (T,) int, the true states, to be drawn below; None: they are unknown.
+    path
+        Whether to draw the most probable path below, as `decode` finds it.
     between
         ``(begin, end)``: draw only the times begin <= t < end; all observations are used. None: all times.
     observation_labels
@@ -370,13 +373,16 @@ def state_posteriors(
     labels = _symbols(hmm, observation_labels)
     columns = np.asarray(observed).reshape(len(smoothed), -1)[times]
     n_rows = len(labels) if labels else TALL * min(columns.shape[1], MOST_CHANNELS)
-    axes = open_axes(look, _size(n_rows + 1.0 + 1.5 * (truth is not None)))
+    decoded = np.asarray(hmm.decode(z), dtype=np.int64)[times] if path else None
+    drawn = [(name, of) for name, of in (("true state", truth), ("best path", decoded)) if of is not None]
+    axes = open_axes(look, _size(n_rows + 1.0 + len(drawn) + 0.5 * bool(drawn)))
 
     labels_of_states = names(hmm.state_labels, hmm.n_states, "state")
     found = draw_areas(axes, times, smoothed[times], labels_of_states, filtered[times])
     rows = Rows(axes)
-    if truth is not None:
-        rows.states("true state", truth, found, first=float(times[0]))
+    for name, of in drawn:
+        rows.states(name, of, found, first=float(times[0]))
+    if drawn:
         rows.gap()
     said = ["Areas: probability of each state given all observations."]
     said.append("Lines: their borders given only the observations until then.")
@@ -419,7 +425,7 @@ def _checked_states(states: ArrayLike, length: int, n_states: int) -> NDArray[np
     return given.astype(np.int64)
 
 
-def _symbols(hmm: "HMM", labels: Sequence[str] | None) -> list[str]:
+def _symbols(hmm: "HMM | HSMM", labels: Sequence[str] | None) -> list[str]:
     """Names of the symbols; empty if observations are numbers, or too many for a row each."""
     n_symbols: int | None = getattr(hmm.emission, "n_symbols", None)
     if labels is not None and (n_symbols is None or len(labels) != n_symbols):

@@ -29,10 +29,15 @@ from rlsuite.inference import (
     Poisson,
     Product,
 )
+from rlsuite.inference.durations import NegativeBinomialDurations, PoissonDurations, TableDurations
+from rlsuite.inference.hsmm import FittedHSMM
 from rlsuite.planning import BoundsTrace
 
 NOT_OF_THE_CLASS = {
     ("HMM", "fit"): "what was learned also says how",
+    ("HSMM", "fit"): "what was learned also says how",
+    ("FittedHSMM", "read"): "how it was learned is not in a file",
+    ("HSMM", "replace"): "what was learned is not true of a changed copy",
     ("FittedHMM", "_plain"): "that is its purpose",
     ("FittedHMM", "replace"): "how it was learned is not true of a changed copy",
     ("FittedHMM", "read"): "how it was learned is not in a file",
@@ -123,6 +128,13 @@ def chain() -> rl.MarkovChain:
 
 def hmm() -> rl.HMM:
     return rl.HMM([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], O)
+
+
+LIGHT = [0.5, 0.5], [[0, 1], [1, 0]], O, [[0.5, 0.5], [1, 0]]
+
+
+def hsmm() -> rl.HSMM:
+    return rl.HSMM(*LIGHT)
 
 
 def read(model: Any, suffix: str) -> Callable[[Any, Path], Any]:
@@ -245,6 +257,11 @@ CALLS: dict[type, dict[str, list[Callable[[Any, Path], Any]]]] = {
         "replace": [lambda c, _: c([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], O).replace(start=[1.0, 0.0])],
     },
     FittedHMM: {},
+    rl.HSMM: {"read": [read(hsmm, ".npz")]},
+    FittedHSMM: {},
+    TableDurations: {"fit_weighted": [lambda c, _: c(LIGHT[3]).fit_weighted(np.ones((2, 2)), 0.0)]},
+    PoissonDurations: {"fit_weighted": [lambda c, _: c([2.0]).fit_weighted(np.ones((1, 9)), 0.0)]},
+    NegativeBinomialDurations: {"fit_weighted": [lambda c, _: c([2.0], [1.0]).fit_weighted(np.ones((1, 9)), 0.0)]},
     Categorical: emission([0, 1, 0], lambda c: c(O)),
     Poisson: emission([0, 1, 4], lambda c: c([1.0, 2.0])),
     Gaussian: emission(POINTS, lambda c: c(np.eye(2), np.ones((2, 2)))),

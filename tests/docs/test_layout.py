@@ -45,7 +45,7 @@ FAMILIES = {
     "inference/emissions/test_emissions": (
         "inference/emissions: base before_learning categorical gaussian mixture poisson product"
     ),
-    "inference/test_hsmm": "inference: durations segment_passes; reference: hsmm",
+    "inference/test_hsmm": "inference: durations segment_passes segments; reference: hsmm",
     "inference/test_estimators": "inference: hmm_estimator",
     "inference/test_baum_welch": "inference: expectation_maximisation",
     "inference/test_from_complete_data": "inference: model_selection",

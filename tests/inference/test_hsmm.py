@@ -15,9 +15,10 @@ from rlsuite.inference import (
     NegativeBinomialDurations,
     PoissonDurations,
     TableDurations,
-    hsmm,
     uniform_durations,
 )
+from rlsuite.inference.segments import Passes
+from rlsuite.inference.sequences import sequences
 
 
 def segmentations(n, states, longest):
@@ -89,8 +90,8 @@ def models(draw):
 def check_against_all_segmentations(model, z):
     total, posterior, moves, lasted, path, best = by_brute_force(model, z)
     assert np.exp(model.score(z)) == pytest.approx(total, rel=1e-12)
-    data = hsmm.sequences(model.emission, z)
-    passes = hsmm._Passes(model, data, 0)
+    data = sequences(model.emission, z)
+    passes = Passes(model, model.durations.table, data, 0)
     for found in (passes.smoothed(), passes._smoothed_in_logarithms()):
         assert np.abs(found.posterior - posterior).max() < 1e-12
         assert np.abs(found.moves - moves).max() < 1e-12
@@ -180,10 +181,12 @@ def test_long_sequences_are_those_of_the_augmented_model():
     assert (np.repeat(found.state, found.length) == model.decode(z)).all()
     assert found.length.sum() == 3_000
     assert (model.decode(z) == states).mean() > 0.5
+    assert model.replace(start=[0, 0, 1]).start.tolist() == [0, 0, 1]
     # Several sequences are seen one by one.
     parts = [z[:1_000], z[1_000:1_001], z[1_001:]]
     assert model.score(parts) == pytest.approx(sum(model.score(part) for part in parts), abs=1e-9)
     assert [len(part) for part in model.smooth(parts)] == [1_000, 1, 1_999]
+    assert [part.length.sum() for part in model.segments(parts)] == [1_000, 1, 1_999]
 
 
 def test_where_doubles_are_too_small():
@@ -193,10 +196,10 @@ def test_where_doubles_are_too_small():
     durations[1] = 1 / 40
     model = HSMM([0.5, 0.5], [[0, 1], [1, 0]], Gaussian([0.0, 30.0], [1.0, 1.0]), durations)
     z = np.concatenate([np.full(10, 30.0), np.full(30, 0.0)])
-    logs = hsmm._Passes(model, hsmm.sequences(model.emission, z), 0)
+    logs = Passes(model, model.durations.table, sequences(model.emission, z), 0)
     assert model.score(z) == pytest.approx(logs._alpha_last + logs.shift, rel=1e-12)
     far = np.concatenate([np.full(20, 60.0), np.full(19, -30.0), [0.0]])
-    passes = hsmm._Passes(model, hsmm.sequences(model.emission, far), 0)
+    passes = Passes(model, model.durations.table, sequences(model.emission, far), 0)
     assert np.abs(model.smooth(far) - passes._smoothed_in_logarithms().posterior).max() < 1e-9
     assert np.isfinite(model.score(far))
 

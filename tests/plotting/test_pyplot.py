@@ -55,6 +55,7 @@ def drawings(results_of, tiger, doors, casino):
     drawn["parameter_study"] = (plotting.parameter_study, [replace(scored, setting={"learning_rate": 0.1})])
     pair = {"learning_rate": 0.1, "exploration.epsilon": 0.1}
     drawn["parameter_map"] = (plotting.parameter_map, [replace(scored, setting=pair)])
+    light = rl.HSMM([1, 0], [[0, 1], [1, 0]], [[1, 0], [0, 1]], [[0, 0.5, 0.5], [1, 0, 0]])
     drawn |= {
         "mean_curves": (plotting.mean_curves, {"a": [[1.0, 2.0], [2.0, 4.0]]}),
         "final_values": (plotting.final_values, rl.compare({"lake": [results_of()]})),
@@ -72,6 +73,7 @@ def drawings(results_of, tiger, doors, casino):
         "pareto_front": (plotting.pareto_front, pareto(tiger().mdp, ("reward", "steps"))),
         "arm_posteriors": (plotting.arm_posteriors, thompson),
         "state_posteriors": (plotting.state_posteriors, casino, [0, 5, 5, 5, 1]),
+        "state_durations": (plotting.state_durations, light, [0, 0, 1, 0, 0, 1, 0]),
         "value_surface": (plotting.value_surface, "MountainCar-v0", lambda x: x[:, 0]),
         "policy_map": (plotting.policy_map, "MountainCar-v0", lambda x: x[:, 1] > 0),
     }
