@@ -17,6 +17,9 @@ DENSE_LIMIT = 64
 PER_SECOND = 4e9
 """Operations of an elimination that a machine does in a second, at least."""
 
+PER_SYSTEM, PER_ENTRY = 3e5, 300.0
+"""To order the unknowns of a linear system takes what a sweep takes for so many entries, and so many for each entry."""
+
 CROWDED = 10.0
 """Unknowns with more neighbours than this many times the root of their number are eliminated last."""
 

@@ -23,7 +23,7 @@ from rlsuite.planning.blocks import fixed_blocks, on_blocks
 from rlsuite.planning.certificate import certified, discounted, interval, largest_change
 from rlsuite.planning.kernels import Range, backup
 from rlsuite.planning.limits import Limits, TimeLimits, takes_limits
-from rlsuite.planning.linear_system import PER_SECOND, seconds_to_eliminate, solve_fixed_point
+from rlsuite.planning.linear_system import PER_ENTRY, PER_SECOND, PER_SYSTEM, seconds_to_eliminate, solve_fixed_point
 from rlsuite.planning.mdp.gauss_seidel import back_and_forth, follow
 from rlsuite.planning.mdp.modified_policy_iteration import add_terms
 from rlsuite.planning.mdp.policy_evaluation import induced_by_actions
@@ -51,9 +51,6 @@ PROGRESS = log(1.2)
 
 OVERTAKEN = 0.5
 """Policy iteration goes on from the policy of the other methods once they have brought the bounds so much closer."""
-
-PER_SYSTEM, PER_ENTRY = 3e5, 300.0
-"""To order the unknowns of a linear system takes what a sweep takes for so many entries, and so many for each entry."""
 
 LONGEST_ENTRY = 4e-9
 """Seconds that an entry of a sweep takes, at most."""

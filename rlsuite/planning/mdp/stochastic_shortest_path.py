@@ -19,8 +19,8 @@ from rlsuite.planning.total_reward.improvement import Exact, Sweeps, prepared
 from rlsuite.planning.total_reward.value_bounds import Certified, certify
 from rlsuite.planning.watch import Watch
 
-EXACT = 2_000
-"""Up to this many states policies are evaluated by linear systems."""
+EXACT = 128
+"""Up to this many states policies are evaluated by linear systems alone."""
 
 
 @takes_limits(max_iterations=100_000)
@@ -37,8 +37,9 @@ def stochastic_shortest_path(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     action that stays there has the value of the state, and is listed in ``optimal_actions``, as it loses nothing. But
     ``policy`` leads out of it, by the best way, with probability 1; unless nothing outside has more value.
 
-    Up to 2,000 states policy iteration, beyond that sweeps in place as in `gauss_seidel`, from values that are meant to
-    be too low, because from there they converge faster. There is no contraction to derive bounds from. Instead the
+    Up to 128 states policy iteration, beyond that sweeps in place as in `gauss_seidel`, from values that are meant to
+    be too low, because from there they converge faster; whenever these have taken as long as a linear system, it gives
+    the value of the best actions. There is no contraction to derive bounds from. Instead the
     result is enclosed between the value of the returned policy, which is shown to end, and a vector that no policy can
     exceed (`rlsuite.planning.total_reward.value_bounds`). Where the bounds do not meet because some of many equally
     good policies take very long, ``policy`` is one that comes to the end soon, not the first of the best actions.

@@ -13,7 +13,7 @@ from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
 from rlsuite.planning.blocks import fixed_blocks, on_blocks
 from rlsuite.planning.certificate import largest_change
 from rlsuite.planning.kernels import backup_in_place
-from rlsuite.planning.linear_system import seconds_to_eliminate, solve_fixed_point
+from rlsuite.planning.linear_system import PER_ENTRY, PER_SYSTEM, seconds_to_eliminate, solve_fixed_point
 from rlsuite.planning.operators import Lookahead, best, greedy
 from rlsuite.planning.policy_rows import PolicySteps
 from rlsuite.planning.watch import Watch
@@ -26,6 +26,9 @@ DEPTH, DEEPEST = 0.05, 20
 
 MOST_SWEEPS = 10_000
 """Limit on the sweeps that evaluate one policy."""
+
+SECONDS_PER_ENTRY = 2e-9
+"""What an entry of a sweep is taken to last."""
 
 ACCURATE = 0.1
 """How exactly the number of steps must satisfy its equation; it only has to prove that there is an end."""
@@ -171,6 +174,9 @@ def with_linear_systems(engine: Engine, policy: IndexArray, seconds: float) -> E
 class Sweeps:
     """Sweeps in place over all actions, forwards and backwards, and sweeps that follow the best ones.
 
+    Where chains mix slowly, sweeps take for ever. So now and then, whenever they have taken as long as an elimination
+    is estimated to take, the value becomes that of the best actions, by a linear system: if these come to the end.
+
     They should begin with values that are too low. These rise within one sweep, from the end as far as the order of the
     states allows; values that are too high fall by only a step's cost per sweep, wherever going round in circles seems
     to cost less than going to the end.
@@ -195,9 +201,12 @@ class Sweeps:
         self._blocks = fixed_blocks(model.n_states)
         self._rows = PolicySteps(model)
         self._spare: FloatArray = np.empty(model.n_states)
+        self._entries = float(model.rows[1][-1])
+        self._work, self._seconds = 0.0, 0.0
 
     def advance(self) -> float:
         """Back up all states in both directions, then evaluate the actions found."""
+        self._eliminate()
         change = 0.0
         for forward in (True, False):
             before = self._seen_by_others(self.value)
@@ -206,7 +215,30 @@ class Sweeps:
         if change > self.model.rounding(self.value):
             self._rows.take(self._action)
             self._follow(self.value, DEPTH * change, DEEPEST)
+            self._work += 2.0 * self._entries + DEEPEST * self._entries / self.model.n_actions
         return change
+
+    def _eliminate(self) -> None:
+        """Evaluate the best actions by a linear system, if sweeps have taken as long as that."""
+        ordering = PER_SYSTEM + PER_ENTRY * self._entries / self.model.n_actions
+        spent = self._work * SECONDS_PER_ENTRY
+        if spent < max(ordering * SECONDS_PER_ENTRY, self._seconds):
+            return
+        self._work = 0.0
+        policy = np.where(self.model.terminal, -1, self._action).astype(np.int64)
+        open_, rows, chain = _chain_of(self.model, policy)
+        self._seconds = seconds_to_eliminate(chain)
+        if self._seconds > min(spent, self._watch.left):
+            self._seconds = max(self._seconds, 2.0 * spent)
+            return
+        try:
+            solved = solve_fixed_point(chain, np.column_stack([self.model.reward[rows], np.ones(rows.size)]))
+        except (np.linalg.LinAlgError, RuntimeError):  # singular: these actions may never come to the end
+            return
+        value, steps = solved.T
+        # They surely end if and only if the number of steps solves its equation with h >= 1.
+        if np.isfinite(solved).all() and steps.min(initial=1.0) >= 1.0 - 1e-9:
+            self.value[open_] = value
 
     def expected_steps(self, policy: IndexArray) -> FloatArray:
         """Return h = 1 + C_pi h, up to a tenth of a step."""
