@@ -1,4 +1,4 @@
-"""Questions about goals against all policies of small models, closed forms, and another program.
+"""Questions about goals against all policies of small models, and closed forms.
 
 Of a small model every deterministic policy is evaluated by a linear system of its chain, whose classes are found by
 matrix powers: nothing is shared with the library. For these objectives some deterministic policy is optimal.
@@ -281,46 +281,3 @@ def test_answers_are_kept_and_shown(tmp_path):
     assert answers[1].policies.shape == (7, 16)
     assert reach(lake, 15, from_=[14, 15]).value_at_start == pytest.approx((answers[0].value[14] + 1) / 2)
     assert math.isinf(answers[2].value_at_start)
-
-
-@pytest.mark.slow
-def test_against_storm(tmp_path):
-    """Probabilities and expected steps of random models, by Storm's sound engine."""
-    storm = pytest.importorskip("stormpy")
-    for seed in range(30):
-        rng = np.random.default_rng(seed)
-        n, actions = 200, 3
-        successors = rng.integers(0, n, size=(n, actions, 3))
-        weights = rng.dirichlet(np.ones(3), size=(n, actions))
-        builder = storm.SparseMatrixBuilder(rows=0, columns=0, entries=0, has_custom_row_grouping=True, row_groups=0)
-        table = []
-        for s in range(n):
-            builder.new_row_group(s * actions)
-            rows = []
-            for a in range(actions):
-                merged = {}
-                for target, p in zip(successors[s, a].tolist(), weights[s, a].tolist(), strict=True):
-                    merged[target] = merged.get(target, 0.0) + p
-                if s < 5:
-                    merged = {s: 1.0}
-                total = sum(merged.values())
-                merged = {target: p / total for target, p in sorted(merged.items())}
-                for target, p in merged.items():
-                    builder.add_next_value(s * actions + a, target, p)
-                rows.append(merged)
-            table.append(rows)
-        labeling = storm.storage.StateLabeling(n)
-        for label, states in (("goal", [0, 1]), ("bad", [2, 3, 4]), ("init", [10])):
-            labeling.add_label(label)
-            for s in states:
-                labeling.add_label_to_state(label, s)
-        model = storm.storage.SparseMdp(storm.SparseModelComponents(builder.build(), labeling))
-        mdp = rl.MDP.from_successors(table, np.zeros((n, actions)), gamma=0.9)
-        environment = storm.Environment()
-        environment.solver_environment.set_force_sound(True)
-        environment.solver_environment.minmax_solver_environment.precision = storm.Rational(1e-9)
-        for objective in ("max", "min"):
-            formula = storm.parse_properties(f'P{objective}=? [!"bad" U "goal"]')[0]
-            theirs = storm.model_checking(model, formula, environment=environment).get_values()
-            ours = reach(mdp, [0, 1], avoid=[2, 3, 4], objective=objective)
-            assert np.abs(ours.value - np.asarray(theirs)).max() < 1e-6
