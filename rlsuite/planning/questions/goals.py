@@ -96,10 +96,10 @@ def _named(model: MDP, given: object, name: str) -> BoolArray:
             known = [*model.labels, *(model.state_labels or ())]
             if given not in known:
                 raise ParameterError(unknown(f"{name}: label", given, known[:MOST_NAMED]))
-        mask[number_of(name, given, model.n_states, model.state_labels)] = True
+        mask[number_of("state", given, model.n_states, model.state_labels)] = True
         return mask
     if given in (model.state_labels or ()):
-        mask[number_of(name, given, model.n_states, model.state_labels)] = True
+        mask[number_of("state", given, model.n_states, model.state_labels)] = True
         if (mask != labelled).any():
             raise ParameterError(
                 f"{name}={given!r} is a label of {int(labelled.sum())} states and the name of another: pass the mask, "

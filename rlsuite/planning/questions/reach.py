@@ -149,7 +149,7 @@ def _at_any_time(question: Question, start: FloatArray, objective: Objective, wa
     if undecided.any():
         model = ending_at(question, undecided, certain | question.goal, 1.0 if largest else -1.0)
         found = best_until_the_end(Lookahead(model), watch)
-        bound = found.error_bound
+        bound = min(found.error_bound, 1.0)  # nothing is further from a probability
         value[undecided] = np.clip(np.abs(found.value[undecided]), 0.0, 1.0)
         policy[undecided] = found.policy[undecided]
     return _solution(question, value, policy, bound, start, objective, known, watch)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import rlsuite as rl
-from rlsuite.errors import ParameterError
+from rlsuite.errors import ConvergenceWarning, ParameterError
 from rlsuite.planning import expected_until, long_run_average, reach
 
 MODELS = 60
@@ -235,7 +235,7 @@ def test_waiting_for_nothing_is_not_the_goal():
 def test_bad_questions():
     mdp = rl.MDP.from_successors([[0, 1], [1, 1]], [[1, -1], [0, 0]], gamma=0.9, state_labels=["here", "there"])
     for call, words in (
-        (lambda: reach(mdp, 2), "goal names state 2|state=2|2"),
+        (lambda: reach(mdp, 2), "state=2 is not a state; the states are 0..1"),
         (lambda: reach(mdp, [0, 7]), "goal names state 7, which does not exist; states are 0..1"),
         (lambda: reach(mdp, "their"), "did you mean 'there'"),
         (lambda: reach(mdp, []), "names no states"),
@@ -245,14 +245,14 @@ def test_bad_questions():
         (lambda: reach(mdp, 1, within=10**13), "memory|GB"),
         (lambda: reach(mdp, 1, objective="most"), "objective"),
         (lambda: reach("here", 1), "neither an MDP nor a MarkovChain"),
-        (lambda: reach(mdp, 1, from_=5), "from_"),
+        (lambda: reach(mdp, 1, from_=5), "state=5 is not a state"),
         (lambda: reach(mdp, 1, policy=[3, 0]), "policy"),
         (lambda: reach(rl.MarkovChain([[1]]), 0, policy=[0]), "has no actions"),
         (lambda: expected_until(mdp, 1), "missed=-math.inf"),
         (lambda: expected_until(mdp, 1, missed=3), "neither infinity nor minus infinity"),
         (lambda: expected_until(mdp, 1, of="step"), "did you mean 'steps'"),
         (lambda: expected_until(mdp, 1, of=[1, 2, 3]), r"of has shape \(3,\)"),
-        (lambda: long_run_average(mdp, of="nowhere"), "nowhere"),
+        (lambda: long_run_average(mdp, of="nowhere"), "unknown state .nowhere."),
         (lambda: reach(mdp, 1).write("x.cert"), "no proof"),
     ):
         with pytest.raises(ParameterError, match=words):
@@ -281,3 +281,5 @@ def test_answers_are_kept_and_shown(tmp_path):
     assert answers[1].policies.shape == (7, 16)
     assert reach(lake, 15, from_=[14, 15]).value_at_start == pytest.approx((answers[0].value[14] + 1) / 2)
     assert math.isinf(answers[2].value_at_start)
+    with pytest.warns(ConvergenceWarning, match="deadline"):
+        assert reach(lake, 15, deadline=1e-9).error_bound == 1.0
