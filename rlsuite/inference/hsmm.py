@@ -161,7 +161,9 @@ class HSMM(HMMParameters):
         )
 
     def decode(self, z: Observations, lengths: ArrayLike | None = None) -> IndexArray | list[IndexArray]:
-        """Return the most probable path of hidden states and durations, as states: (T,) int64, or a list of them.
+        """Return the most probable path of hidden states: (T,) int64, or a list of them.
+
+        The last segment counts with the probability that it lasts as long as is seen, or longer (Guedon 2003).
 
         Raises
         ------

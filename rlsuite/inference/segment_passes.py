@@ -213,7 +213,9 @@ def viterbi_pass(
     log_transition: FloatArray,
     log_duration: FloatArray,
     log_likelihood: FloatArray,
+    log_survival: FloatArray,
     rows: IndexArray,
+    entered: FloatArray,
     delta: FloatArray,
     since: StateArray,
     best: FloatArray,
@@ -225,7 +227,8 @@ def viterbi_pass(
 
     ``delta[k, r]`` is the logarithm of the best way to be in k with r + 1 steps left, ``since[k, r]`` the time at which
     that segment began, ``begun[t, k]`` when the best segment began that ends at t, and ``came[t, k]`` the state before
-    the best segment that begins at t.
+    the best segment that begins at t. The end of the last segment is not seen, so that it counts with Pr[it lasts
+    that long or longer]; ``entered[t % D, k]`` is the logarithm of the best way to begin it at t.
     """
     states, longest = log_duration.shape
     for k in range(states):
@@ -241,6 +244,7 @@ def viterbi_pass(
                     if value > best[k]:
                         best[k] = value
                         came[t, k] = j
+            entered[t % longest, k] = best[k]
         for k in range(states):
             b = log_likelihood[rows[t], k]
             for r in range(longest - 1):
@@ -253,9 +257,13 @@ def viterbi_pass(
             begun[t, k] = since[k, 0]
     found, state, first = -np.inf, 0, 0
     for k in range(states):
-        for r in range(longest):
-            if delta[k, r] > found:
-                found, state, first = delta[k, r], k, since[k, r]
+        seen = 0.0
+        for d in range(min(longest, rows.size)):
+            t = rows.size - 1 - d
+            seen += log_likelihood[rows[t], k]
+            value = entered[t % longest, k] + seen + log_survival[k, d]
+            if value > found:
+                found, state, first = value, k, t
     if found == -np.inf:
         return found
     end = rows.size

@@ -94,9 +94,13 @@ class Passes:
         states, longest = self.shape
         logs = self._logarithms
         path = np.zeros(self.size, dtype=np.int32)
+        with np.errstate(divide="ignore"):
+            survival = np.log(np.cumsum(self.durations[:, ::-1], axis=1)[:, ::-1])
         found = viterbi_pass(
             *logs,
+            np.ascontiguousarray(survival),
             np.arange(self.size),
+            np.empty((longest, states)),
             np.empty((states, longest)),
             np.zeros((states, longest), dtype=np.int32),
             np.empty(states),

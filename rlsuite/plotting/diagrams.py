@@ -16,7 +16,7 @@ from rlsuite.plotting.style import Palette
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rlsuite.inference import HMM
+    from rlsuite.inference import HMM, HSMM
     from rlsuite.models import MDP, POMDP, MarkovChain
     from rlsuite.planning import Solution
 
@@ -43,7 +43,7 @@ class _Way(NamedTuple):
 
 @figure_of_solution(on_grid=False)
 @takes_look
-def diagram(model: "MDP | POMDP | HMM | MarkovChain | Solution", **look: Unpack[AxesKeywords]) -> "Axes":
+def diagram(model: "MDP | POMDP | HMM | HSMM | MarkovChain | Solution", **look: Unpack[AxesKeywords]) -> "Axes":
     r"""The states of a model, and how one leads to another.
 
     States stand in the order in which they can be reached, from left to right; where an episode may begin the border is
@@ -54,7 +54,8 @@ def diagram(model: "MDP | POMDP | HMM | MarkovChain | Solution", **look: Unpack[
     model
         What to draw; of a solution its model, under the best actions alone. On the arrows of an MDP, and of a POMDP,
         whose states are hidden, stand the actions, their probabilities if they are not certain, and the rewards, or
-        costs, that are not 0. In the states of a hidden Markov model stand the symbols that are most probable there.
+        costs, that are not 0. In the states of a hidden Markov model stand the symbols that are most probable there,
+        and in those of a hidden semi-Markov model the mean duration.
     **look
         Axes, title and limits: the keywords of `AxesKeywords`.
 
@@ -93,6 +94,9 @@ def diagram(model: "MDP | POMDP | HMM | MarkovChain | Solution", **look: Unpack[
     if hasattr(given, "emission"):
         states = names(given.state_labels, given.n_states, "state")
         texts = ["\n".join([name, *_seen(given.emission, state)]) for state, name in enumerate(states)]
+        if hasattr(given, "durations"):
+            lasts = given.durations.mean.tolist()
+            texts = [f"{text}\nlasts {mean:.3g} steps" for text, mean in zip(texts, lasts, strict=True)]
         ways = _of_matrix(given.sparse_transition.toarray())
         return _draw(texts, ways, given.start > 0.0, None, size, "probabilities", look)
     if hasattr(given, "recurrent_classes"):

@@ -14,3 +14,4 @@ def test_areas_are_the_shares_of_whole_segments():
     assert shares == {"_state 0": [0, 0.667, 0.333], "_state 1": [1, 0, 0]}
     both = plotting.state_posteriors(light, [0, 0, 1, 0, 0], path=True)
     assert "best path" in [tick.get_text() for tick in both.get_yticklabels()]
+    assert plotting.diagram(light).texts[0].get_text() == "state 0\n0: 1\nlasts 2.5\nsteps"
