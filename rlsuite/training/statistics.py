@@ -155,8 +155,7 @@ def _bootstrapped(deviations: FloatArray, reach: float) -> tuple[FloatArray, Flo
     """
     n = len(deviations)
     samples = deviations.reshape(n, -1)
-    counts = _kept_counts(n) if n <= MOST_KEPT else _counts(n)
-    means = np.sort(counts @ samples / n, axis=0)
+    means = np.sort(_kept_counts(n) @ samples / n if n <= MOST_KEPT else _resampled_means(samples), axis=0)
     # Resamples whose mean is that of the samples, but for rounding, count half.
     size = np.ptp(samples, axis=0)
     below = (np.mean(means < -1e-12 * size, axis=0) + np.mean(means <= 1e-12 * size, axis=0)) / 2.0
@@ -176,16 +175,23 @@ def _bootstrapped(deviations: FloatArray, reach: float) -> tuple[FloatArray, Flo
     return ends[0], ends[1]
 
 
-def _counts(n: int) -> FloatArray:
+MOST_KEPT: Final = 500
+"""Numbers of samples up to which resamples are kept, as drawing them takes most of the time: 8 MB."""
+
+
+@lru_cache(maxsize=4)
+def _kept_counts(n: int) -> FloatArray:
     """How often each resample (RESAMPLES, n) has drawn each of n samples, always the same numbers."""
     rng = np.random.default_rng(RESAMPLES)
     return rng.multinomial(n, np.full(n, 1.0 / n), size=RESAMPLES).astype(np.float64)
 
 
-MOST_KEPT: Final = 500
-"""Numbers of samples up to which resamples are kept, as drawing them takes most of the time: 8 MB."""
-
-_kept_counts = lru_cache(maxsize=4)(_counts)
+def _resampled_means(samples: FloatArray) -> FloatArray:
+    """Means (RESAMPLES, k) of resamples of many samples (n, k), one after the other, always the same ones."""
+    rng = np.random.default_rng(RESAMPLES)
+    n = len(samples)
+    drawn = (np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(RESAMPLES))
+    return np.array([counts @ samples for counts in drawn]) / n
 
 
 NARROWEST: Final = 0.75
