@@ -16,6 +16,9 @@ LEVEL = 0.05
 POWER = 0.8
 """Probability of finding a difference that is as large as the one seen; seeds are counted for it."""
 
+ROUNDING = 1e-12
+"""Relative difference up to which two numbers are the same."""
+
 
 class Pair(NamedTuple):
     """Two agents in one environment, paired by seed."""
@@ -74,9 +77,10 @@ def pair_of(
     """
     from rlsuite.approximation.selection.paired_tests import paired_t, wilcoxon  # load half a second of SciPy
 
+    samples = (samples[0], samples[0] - differing(*samples))
     if np.mean(samples[0]) < np.mean(samples[1]):
         names, samples = (names[1], names[0]), (samples[1], samples[0])
-    differences = samples[0] - samples[1]
+    differences = differing(*samples)
     reach = bounds.high - bounds.low  # infinite if either is
     mean, low, high = map(float, mean_interval(differences, bounds=(-reach, reach)))
     signed = wilcoxon(*samples).p_value
@@ -93,6 +97,16 @@ def pair_of(
         improvement(*samples),
         seeds_needed(differences, LEVEL / n_pairs),
     )
+
+
+def differing(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return differences, 0 where numbers differ by rounding alone: two policies that never reach an end, say.
+
+    >>> differing(np.array([-100.0, 2.0]), np.array([-100.00000000000001, 1.0])).tolist()
+    [0.0, 1.0]
+    """
+    same = np.abs(first - second) <= ROUNDING * np.maximum(np.abs(first), np.abs(second))
+    return np.where(same, 0.0, first - second)
 
 
 def corrected(pairs: Sequence[Pair]) -> list[Pair]:

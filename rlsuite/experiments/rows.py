@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from rlsuite.errors import ParameterError
+from rlsuite.experiments.paired import differing
 from rlsuite.models.aliases import FloatArray
 from rlsuite.training.results import UNKNOWN, Bounds, Record, Results, common_bounds
 from rlsuite.training.statistics import interval_method, mean_interval
@@ -245,7 +246,8 @@ def _paired(environment: str, runs: list[Results], asked: str | None) -> list[Ro
         own = [index for index, other in enumerate(kinds) if other == kind]
         best = max(own, key=lambda index: sign_of(measure) * rows[index].mean)
         for index in set(own) - {best}:
-            mean, low, high = _interval(samples_of(runs[index], measure) - samples_of(runs[best], measure), UNKNOWN)
+            apart = differing(samples_of(runs[index], measure), samples_of(runs[best], measure))
+            mean, low, high = _interval(apart, UNKNOWN)
             rows[index] = rows[index]._replace(
                 versus=rows[best].agent, difference=mean, difference_low=low, difference_high=high
             )

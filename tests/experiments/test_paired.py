@@ -79,3 +79,9 @@ def test_the_difference_is_not_beyond_the_distance_of_the_bounds():
     samples = np.array([1.0, 1.0, 0.0]), np.array([0.0, 0.0, 0.0])
     found = pair_of("env", ("a", "b"), samples, Bounds(0.0, 1.0))
     assert found.high == 1.0
+
+
+def test_rounding_is_no_difference():
+    flat = np.full(8, -100.0)
+    pair = pair_of("cliff", ("a", "b"), (flat, flat * (1 + 3e-16 * np.arange(8))), Bounds())
+    assert (pair.difference, pair.low, pair.high, pair.seeds_needed, pair.improvement) == (0.0, 0.0, 0.0, None, 0.5)
