@@ -12,6 +12,7 @@ import numpy as np
 
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number, generator, one_of, whole_number
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.modules import is_installed
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.features.checks import NotNumbers
@@ -63,6 +64,7 @@ class HMMEstimator(BaseEstimator):
 
     # ------------------------------------------------------------------------------------------------- learning
 
+    @says_what_to_write
     def fit(
         self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, states: ArrayLike | None = None
     ) -> Self:

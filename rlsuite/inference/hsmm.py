@@ -303,6 +303,7 @@ class HSMM(HMMParameters):
         warn_of_collapse(best.model.emission)
         return FittedHSMM(best.model, Learning(**record))
 
+    @says_what_to_write
     def replace(  # pyright: ignore[reportIncompatibleMethodOverride] - durations are one thing more, and "Self" less
         self,
         *,

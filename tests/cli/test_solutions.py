@@ -204,7 +204,7 @@ def test_figures(rlsuite, rlsuite_json, tiger_file, tmp_path, arguments, drawn, 
         (["tiger.pomdp", "--method", "qmdp", "--gap", "1"], "qmdp takes no gap; use --tol; these do: aems2, auto, "),
         (["tiger.pomdp", "--gamma", "1"], "gamma is 1: "),
         (["tiger.pomdp", "--gap", "0"], "--gap 0.0 is not a positive number"),
-        (["tiger.pomdp", "--env", "slip=1"], "tiger.pomdp: POMDP.read takes no keyword 'slip'"),
+        (["tiger.pomdp", "--env", "slip=1"], "tiger.pomdp: unknown keyword of POMDP.read 'slip'"),
         (["nothing.pomdp"], "there is no file nothing.pomdp"),
         (["broken.pomdp"], "broken.pomdp:1:"),
         (

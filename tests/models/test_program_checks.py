@@ -27,7 +27,6 @@ def refused(divisor, **given):
     return ""
 
 
-@pytest.mark.slow
 def test_programs():
     for divisor, shown in {
         "1/0 : (x'=1)": "0",

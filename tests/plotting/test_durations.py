@@ -1,12 +1,9 @@
 """Durations of hidden states: areas of the decoded segments under the lines of the model."""
 
-import pytest
-
 import rlsuite as rl
 from rlsuite import plotting
 
 
-@pytest.mark.slow
 def test_areas_are_the_shares_of_whole_segments():
     light = rl.HSMM([1, 0], [[0, 1], [1, 0]], [[1, 0], [0, 1]], [[0, 0.5, 0.5], [1, 0, 0]])
     ax = plotting.state_durations(light, [[0, 0, 1, 0, 0, 0, 1, 0], [0, 0, 1]])
