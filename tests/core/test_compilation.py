@@ -170,6 +170,8 @@ def run_in(folder: Path, program: str, cache: Path) -> list[str]:
     """Run a program in a folder, beside the library that a third folder holds."""
     path = os.pathsep.join([str(folder), str(cache.parent)])
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": path}
+    # Python knows the time of a source file in seconds: one that is written again at once may be taken for the old one.
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
