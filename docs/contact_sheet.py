@@ -104,7 +104,7 @@ if __name__ == "__main__":
     figures = sorted(path for path in folder.glob("[0-9]*.png"))
     facts = PngImagePlugin.PngInfo()
     facts.add_text("colours", json.dumps({path.stem: colours_of(path) for path in figures}), zip=True)
-    sheet(figures).quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE).save(
+    sheet(figures).quantize(256, Image.Quantize.FASTOCTREE, kmeans=2, dither=Image.Dither.NONE).save(
         target, optimize=True, pnginfo=facts
     )
     print(target)
