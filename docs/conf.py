@@ -142,8 +142,14 @@ def keep_signs(app: Sphinx, what: str, name: str, obj: object, options: object, 
             lines[number] = re.sub(r"`[^`]*`|(\||(?<=\w)_(?!\w))", lambda sign: "\\" * bool(sign[1]) + sign[0], line)
 
 
+def without_routing(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object) -> bool:
+    """Leave out the methods that scikit-learn adds to an estimator whose `fit` takes more than X and y."""
+    return skip or (name.startswith("set_") and name.endswith("_request"))
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect what is ours."""
+    app.connect("autodoc-skip-member", without_routing)
     if not RUN:
         app.connect("builder-inited", put_thumbnails, priority=900)
     app.connect("autodoc-process-docstring", keep_signs)

@@ -144,18 +144,18 @@ class MDP(Constructors, Playable):
     ) -> Self:
         """Read a model from a file; its suffix says which kind of file it is.
 
-        =========  ==========================================================================================
-        ``.npz``   what `write` wrote, bit for bit
-        ``.mdp``   Cassandra's text format without observations. Probabilities may be off by the rounding of
-                   a few decimals and are then rescaled; costs become negative rewards, and the model remembers it.
-        ``.tra``   explicit transitions of PRISM or Storm, with labels and rewards in files beside it. Choices
-                   with different action names get these as action labels; otherwise choice k of a
-                   state is action k. States without choices are ends.
-        ``.drn``   Storm's explicit format: states, choices, transitions, rewards and labels in one file
+        ==========  ==========================================================================================
+        ``.npz``    what `write` wrote, bit for bit
+        ``.mdp``    Cassandra's text format without observations. Probabilities may be off by the rounding of
+                    a few decimals and are then rescaled; costs become negative rewards, and the model remembers it.
+        ``.tra``    explicit transitions of PRISM or Storm, with labels and rewards in files beside it. Choices
+                    with different action names get these as action labels; otherwise choice k of a
+                    state is action k. States without choices are ends.
+        ``.drn``    Storm's explicit format: states, choices, transitions, rewards and labels in one file
         ``.prism``  programs of PRISM (also ``.pm``, ``.nm``) and JANI models, which Storm builds (extra ``storm``).
-                   Actions as for ``.tra``; state labels are the values of the variables.
+                    Actions as for ``.tra``; state labels are the values of the variables.
         ``.jani``
-        =========  ==========================================================================================
+        ==========  ==========================================================================================
 
         Parameters
         ----------
