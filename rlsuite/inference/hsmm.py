@@ -8,10 +8,10 @@ observation; of the last one the end need not be seen.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from rlsuite.inference.expectation_maximisation import Learning, Limits, best_of
 from rlsuite.inference.hmm import emission_arrays, emission_from
 from rlsuite.inference.parameters import HMMParameters
 from rlsuite.inference.segments import Passes
-from rlsuite.inference.sequences import Observations, Sequences, sequences
+from rlsuite.inference.sequences import Array, Observations, Sequences, sequences
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
 from rlsuite.models.files import reading_model, text, text_in, write_arrays
 
@@ -142,10 +142,7 @@ class HSMM(HMMParameters):
         ModelError
             If the observations are impossible.
         """
-        data = sequences(self.emission, z, lengths)
-        return data.split(
-            np.concatenate([Passes(self, self.durations.table, data, n).filtered() for n in range(len(data))])
-        )
+        return self._each(Passes.filtered, z, lengths)
 
     def smooth(self, z: Observations, lengths: ArrayLike | None = None) -> FloatArray | list[FloatArray]:
         """Return Pr[x_t = k | all observations]: (T, K) float64, or a list of them.
@@ -155,10 +152,7 @@ class HSMM(HMMParameters):
         ModelError
             If the observations are impossible.
         """
-        data = sequences(self.emission, z, lengths)
-        return data.split(
-            np.concatenate([Passes(self, self.durations.table, data, n).smoothed().posterior for n in range(len(data))])
-        )
+        return self._each(lambda passes: passes.smoothed().posterior, z, lengths)
 
     def decode(self, z: Observations, lengths: ArrayLike | None = None) -> IndexArray | list[IndexArray]:
         """Return the most probable path of hidden states: (T,) int64, or a list of them.
@@ -170,13 +164,18 @@ class HSMM(HMMParameters):
         ModelError
             If the observations are impossible.
         """
-        data = sequences(self.emission, z, lengths)
-        return data.split(
-            np.concatenate([Passes(self, self.durations.table, data, n).best_path() for n in range(len(data))])
-        )
+        return self._each(Passes.best_path, z, lengths)
 
     predict = decode
     predict_proba = smooth
+
+    def _each(
+        self, infer: Callable[[Passes], Array], z: Observations, lengths: ArrayLike | None
+    ) -> Array | list[Array]:
+        """Return what is inferred about each sequence, with a row for each observation."""
+        data = sequences(self.emission, z, lengths)
+        found = [infer(Passes(self, self.durations.table, data, n)) for n in range(len(data))]
+        return data.split(cast("Array", np.concatenate(found)))
 
     def segments(self, z: Observations, lengths: ArrayLike | None = None) -> Segments | list[Segments]:
         """Return the segments of the most probable path, or a list of them if `z` is a list or has lengths."""
