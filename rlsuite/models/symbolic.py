@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
@@ -222,13 +223,12 @@ def _is_cut(model: Any, limit: int) -> bool:
 
 def _stormpy() -> Any:
     try:
-        import stormpy
+        return import_module("stormpy")
     except ImportError as error:
         raise MissingPackage(
             "programs of PRISM and JANI models (.prism, .jani) are read by stormpy, which is not installed: "
             'pip install "rlsuite[storm]"'
         ) from error
-    return cast("Any", stormpy)
 
 
 def _refuse_other(path: str | os.PathLike[str], kind: Kind, found: str) -> None:
