@@ -1,4 +1,4 @@
-"""DQN beside that of Stable-Baselines3: ``python benchmarks/dqn.py [--seeds 10] [--environments ...] [--share 1]``.
+"""DQN beside that of Stable-Baselines3: ``python benchmarks/dqn.py [--seeds 10] [--environments ...] [--keep FILE]``.
 
 Both have the settings that Stable-Baselines3's zoo has tuned for its own: the same network, lessons, and exploration.
 A third side is ours with the parts that the other does not have. The sides run in turn, seed by seed, one thread each;
@@ -9,7 +9,7 @@ Prints for each side the interquartile mean over the seeds, with an interval of 
 end and as the mean of the four times; and the steps per second of processor time, in those of Stable-Baselines3. Ends
 with status 1 if ours is slower than its target, or worse: the interval of the difference, with the same settings and
 over the four times, lies below 0. Needs the extra ``bench``. Ten seeds of all environments take some seven hours on one
-core; ``--share 0.1`` takes a tenth of the steps.
+core; ``--share 0.1`` takes a tenth of the steps; ``--keep runs.jsonl`` keeps each run, and does not run it again.
 """
 
 import argparse
@@ -46,6 +46,25 @@ def run(side: str, env: str, seed: int, steps: int) -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+class Kept:
+    """Runs that are kept in a file, one in a line; without a file, nothing is."""
+
+    def __init__(self, file: Path | None) -> None:
+        self.file = file
+        lines = file.read_text(encoding="utf-8").splitlines() if file is not None and file.is_file() else []
+        self.runs: dict[str, dict[str, Any]] = dict(json.loads(line) for line in lines)
+
+    def run(self, side: str, env: str, seed: int, steps: int) -> dict[str, Any]:
+        """The run that is kept, or a new one."""
+        name = f"{side}, {env}, seed {seed}, {steps} steps"
+        if name not in self.runs:
+            self.runs[name] = run(side, env, seed, steps)
+            if self.file is not None:
+                with self.file.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps([name, self.runs[name]]) + "\n")
+        return self.runs[name]
+
+
 def interquartile_mean(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Mean of the middle half along the last axis."""
     return trim_mean(scores, 0.25, axis=-1)
@@ -63,13 +82,13 @@ def told(scores: NDArray[np.float64]) -> str:
     return f"{interquartile_mean(scores):8.3g} [{low:.3g}, {high:.3g}]"
 
 
-def compare(env: str, seeds: int, steps: int) -> bool:
+def compare(env: str, seeds: int, steps: int, kept: Kept) -> bool:
     """Print the lines of one environment; whether its targets are met."""
     print_heading(f"{env}, {steps:,} steps, {seeds} seeds")
     runs: dict[str, list[dict[str, Any]]] = {side: [] for side in SIDES}
     for seed in range(seeds):
         for side in SIDES:
-            found = run(side, env, seed, steps)
+            found = kept.run(side, env, seed, steps)
             runs[side].append(found)
             scores = " ".join(f"{score:8.3g}" for score in found["scores"])
             print(f"  seed {seed}  {side:<36}{scores}{steps / found['seconds']:9.0f} steps/s", flush=True)
@@ -98,9 +117,12 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--environments", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
     parser.add_argument("--share", type=float, default=1.0, help="share of the steps of each run")
+    parser.add_argument("--keep", type=Path, help="file of the runs, which are not run again")
     chosen = parser.parse_args()
+    kept = Kept(chosen.keep)
     found = [
-        compare(env, chosen.seeds, int(PROBLEMS[env].steps * chosen.share) // 4 * 4) for env in chosen.environments
+        compare(env, chosen.seeds, int(PROBLEMS[env].steps * chosen.share) // 4 * 4, kept)
+        for env in chosen.environments
     ]
     return 0 if all(found) else 1
 

@@ -30,6 +30,7 @@
     |-- FormerNameWarning     an argument or a function under a former name      (also a FutureWarning)
     |-- NewRunWarning         a run that cannot continue after it was saved
     |-- OneProcessWarning     runs that other processes cannot help with
+    |-- NoWorkersWarning      an experiment that waits, as no worker of a cluster is connected
     |-- FailedRunsWarning     some of many runs had to stop
     |-- SlowWarning           nothing can be compiled: everything runs in Python
     |-- CheckpointWarning     a run that could not be saved meanwhile, as the disk is full
@@ -147,6 +148,10 @@ class NewRunWarning(RlsuiteWarning):
 
 class OneProcessWarning(RlsuiteWarning):
     """Seeds are learned in this process alone: the agent or the environment cannot be sent to others, or one ended."""
+
+
+class NoWorkersWarning(RlsuiteWarning):
+    """An experiment waits for workers: none of the cluster that it was told to use is connected."""
 
 
 class SlowWarning(RlsuiteWarning):

@@ -29,6 +29,9 @@ SECONDS: Final[Mapping[str, float]] = {"threads": 0.25, "processes": 0.5, "dask"
 CONNECT = 10.0
 """Seconds that a scheduler has for answering."""
 
+NO_WORKERS = 60.0
+"""Seconds without any worker after which something is done about it."""
+
 
 class Threads(Executor):
     """Threads that do not keep the program from ending.
@@ -88,15 +91,21 @@ class Backend:
         How many batches it can have at once.
     close : callable
         Ends the executor.
+    is_own : bool
+        Whether the workers were started by this process, which may start them again.
+    executor : Executor, optional
+        One that is made already.
     """
 
     kind: str
     start: Callable[[], Any]
     slots: Callable[[Any], int]
     close: Callable[[Any], object]
+    is_own: bool = True
     executor: Any = None
     sent: set[Future[Outcomes]] = field(default_factory=lambda: set())
     payloads: dict[Work, bytes] = field(default_factory=lambda: {})
+    _seen: float = field(default_factory=time.monotonic)
 
     @property
     def seconds(self) -> float:
@@ -107,6 +116,12 @@ class Backend:
     def room(self) -> int:
         """How many more batches it can take."""
         return self.slots(self.executor) - len(self.sent)
+
+    def is_deserted(self) -> bool:
+        """Whether there has been no worker for a while; asked regularly."""
+        if self.slots(self.executor) > 0:
+            self._seen = time.monotonic()
+        return time.monotonic() - self._seen > NO_WORKERS
 
     def submit(self, work: Work, seeds: list[int], stop: threading.Event) -> Future[Outcomes]:
         """Send some cells; whatever the executor raises, if that cannot be done."""
@@ -126,6 +141,7 @@ class Backend:
         """Make the executor anew, for its processes have been killed."""
         self.end()
         self.sent.clear()
+        self._seen = time.monotonic()
 
     def end(self) -> None:
         """End the executor."""
@@ -156,10 +172,8 @@ def backend_of(name: str, workers: int) -> Backend:
     if name == "processes":
         return Backend("processes", lambda: _processes(workers), lambda _: workers, _end_processes)
     if name == "dask" or name.startswith("dask://"):
-        client = _dask(name, workers)
-        return Backend(
-            "dask", lambda: client.get_executor(), lambda _: 2 * _dask_threads(client), lambda _: client.close()
-        )
+        own = name == "dask"
+        return Backend("dask", lambda: _Dask(name, workers), _slots, _Dask.close, own, _Dask(name, workers))
     module, function = parts_of(name)
     if not module or not function:
         raise ParameterError(
@@ -183,33 +197,41 @@ def _end_processes(executor: Any) -> None:
     executor.shutdown(kill_workers=True)
 
 
-def _dask(name: str, workers: int) -> Any:
-    """A client of dask: of a scheduler at an address, or of processes on this machine."""
-    try:
-        make: Any = import_module("distributed").Client
-    except ImportError as error:
-        raise MissingPackage(f"backend={name!r} needs dask: pip install 'rlsuite[dask]'") from error
-    try:
-        if name == "dask":
-            return make(n_workers=workers, threads_per_worker=1, dashboard_address=None)
-        return make(f"tcp://{name.removeprefix('dask://')}", timeout=CONNECT)
-    except (OSError, ValueError) as error:
-        raise ParameterError(
-            f"backend={name!r}: no scheduler answers there ({error}); start one with 'dask scheduler', and workers "
-            "with 'dask worker', or leave the backend out"
-        ) from error
+class _Dask:
+    """Dask as an executor: the workers of a scheduler at an address, or processes on this machine."""
+
+    def __init__(self, name: str, workers: int) -> None:
+        try:
+            make: Any = import_module("distributed").Client
+        except ImportError as error:
+            raise MissingPackage(f"backend={name!r} needs dask: pip install 'rlsuite[dask]'") from error
+        try:
+            if name == "dask":
+                self._client = make(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+            else:
+                self._client = make(f"tcp://{name.removeprefix('dask://')}", timeout=CONNECT)
+        except (OSError, ValueError) as error:
+            raise ParameterError(
+                f"backend={name!r}: no scheduler answers there ({error}); start one with 'dask scheduler', and workers "
+                "with 'dask worker', or leave the backend out"
+            ) from error
+        self.submit = self._client.get_executor().submit
+        self._counted, self._threads = -1.0, 0
+
+    def threads(self) -> int:
+        """How many threads the workers have now; asked once a second."""
+        if time.monotonic() - self._counted > 1.0:
+            self._threads = sum(self._client.nthreads().values())
+            self._counted = time.monotonic()
+        return self._threads
+
+    def close(self) -> None:
+        """Disconnect, and end the processes of this machine."""
+        self._client.close()
 
 
-_counted: dict[str, tuple[float, int]] = {}
-
-
-def _dask_threads(client: Any) -> int:
-    """How many threads dask's workers have now; asked once a second."""
-    when, n = _counted.get(client.id, (-1.0, 1))
-    if time.monotonic() - when > 1.0:
-        n = max(1, sum(client.nthreads().values()))
-        _counted[client.id] = (time.monotonic(), n)
-    return n
+def _slots(dask: _Dask | None) -> int:
+    return 2 * dask.threads() if dask is not None else 1
 
 
 def _own(name: str, module: str, function: str) -> Any:

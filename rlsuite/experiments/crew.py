@@ -23,6 +23,7 @@ from rlsuite.errors import (
     LearningError,
     LimitReached,
     NotLearned,
+    NoWorkersWarning,
     OneProcessWarning,
     ParameterError,
     RlsuiteError,
@@ -130,6 +131,7 @@ class Crew:
         self.todo = deque((case, deque(waiting)) for case, waiting in seeds.items())
         self.n_todo = len(cells)
         self.backends: list[Backend] = []
+        self._waits = False
         self.sent: dict[Future[Outcomes], Batch] = {}
         self.pace = Pace()
         self.stop = threading.Event()
@@ -165,6 +167,7 @@ class Crew:
                     self._collect(bar, LOOK_EVERY)
                     helped = helped or self._get_help(bar)
                     self._look_who_helps()
+                    self._look_who_is_there()
                 self._convict(bar)
             except KeyboardInterrupt:
                 self._end(bar)
@@ -187,6 +190,8 @@ class Crew:
                 batch = Batch(case, seeds, backend)
                 try:
                     future = backend.submit(self.works[case], seeds, self.stop)
+                except ParameterError as error:  # of the scheduler that it was told to use
+                    raise LearningError(f"{error}; what was learned is kept: run it again") from error
                 except Exception as error:  # whatever an executor raises that cannot take it
                     self._lose(batch, error)
                     return
@@ -340,6 +345,24 @@ class Crew:
         """Send nothing more to those who do not make it faster."""
         if len(self.backends) > 1 and self.pace.is_tried() and self.pace.speed() < FASTER:
             del self.backends[1:]  # what they learn at present is waited for
+
+    def _look_who_is_there(self) -> None:
+        """Start processes of our own again, if none is left; say so, if others have to start them."""
+        backend = self.backends[0]
+        if not backend.is_deserted():
+            return
+        if backend.is_own:
+            lost = [self.sent.pop(future) for future in backend.sent]
+            backend.restart()
+            for batch in lost:
+                self._lose(batch, RuntimeError("no process was left"))
+        elif not self._waits:
+            self._waits = True
+            message = (
+                f"the scheduler has no workers, and {self.n_todo + sum(len(one.seeds) for one in self.sent.values())} "
+                "cells wait for one; start some with 'dask worker', or press Ctrl-C: what was learned is kept"
+            )
+            warnings.warn(message, NoWorkersWarning, stacklevel=level_of_the_caller())
 
     def _do_without(self, backend: Backend, why: str) -> None:
         if backend in self.backends:

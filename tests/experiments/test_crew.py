@@ -4,14 +4,16 @@ import filecmp
 import os
 import signal
 import threading
+import time
 from collections import deque
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 
-from rlsuite.errors import FailedRunsWarning, LearningError, OneProcessWarning, ParameterError
+from rlsuite.errors import FailedRunsWarning, LearningError, NoWorkersWarning, OneProcessWarning, ParameterError
 from rlsuite.experiments import Experiment, crew, status_of
+from rlsuite.experiments.backends import Backend
 from rlsuite.experiments.crew import Pace
 from rlsuite.experiments.work import Outcomes, serve
 from rlsuite.training.results import Record
@@ -96,6 +98,66 @@ def test_a_backend_that_learns_nothing_is_an_error_and_what_was_learned_is_kept(
     assert (status.done, status.failures) == (4, ())
 
 
+class Deserted(Losing):
+    """An executor whose workers leave after some cells; they come back when it is started again, or after a while."""
+
+    def __init__(self, comes_back):
+        super().__init__(lambda call, seeds: False)
+        self.comes_back, self.left, self.waiting = comes_back, 0.0, []
+
+    def submit(self, function, payload, seeds):
+        if self.calls == 4 and not self.left:
+            self.left = time.monotonic()
+        if self.slots():
+            return super().submit(function, payload, seeds)
+        self.waiting.append((Future(), payload, seeds))
+        return self.waiting[-1][0]
+
+    def slots(self):
+        if self.left and time.monotonic() < self.left + self.comes_back:
+            return 0
+        while self.waiting:
+            future, payload, seeds = self.waiting.pop()
+            future.set_result(serve(payload, seeds))
+        return 2
+
+
+def test_processes_of_its_own_that_have_all_left_are_started_again(experiment, tmp_path, monkeypatch):
+    experiment.run(tmp_path / "whole")
+    made = [Deserted(1e9), Deserted(0.0)]
+    left = list(made)
+    monkeypatch.setattr("rlsuite.experiments.backends.NO_WORKERS", 0.2)
+    backend = Backend("dask", lambda: left.pop(0), lambda one: one.slots() if one else 1, Deserted.shutdown)
+    monkeypatch.setattr(crew, "backend_of", lambda name, workers: backend)
+    experiment.run(tmp_path / "left", workers=2, backend="dask")
+    assert not left
+    assert all(one.over for one in made)
+    assert same(tmp_path / "whole", tmp_path / "left")
+
+
+def test_it_says_when_a_cluster_has_no_workers_and_waits_for_them(experiment, tmp_path, monkeypatch):
+    experiment.run(tmp_path / "whole")
+    monkeypatch.setattr("rlsuite.experiments.backends.NO_WORKERS", 0.2)
+    backend = Backend(
+        "dask", None, Deserted.slots, Deserted.shutdown, is_own=False, executor=Deserted(1.0)
+    )  # of the scheduler
+    monkeypatch.setattr(crew, "backend_of", lambda name, workers: backend)
+    with pytest.warns(NoWorkersWarning, match=r"has no workers, and [1-9] cells wait for one; start some .*Ctrl-C"):
+        experiment.run(tmp_path / "left", backend="dask://host:8786")
+    assert same(tmp_path / "whole", tmp_path / "left")
+
+
+def test_a_scheduler_that_has_gone_ends_the_run_at_once(experiment, tmp_path, monkeypatch):
+    def gone():
+        raise ParameterError("backend='dask://host:8786': no scheduler answers there")
+
+    backend = Backend("dask", gone, lambda _: 2, Losing.shutdown, executor=Losing(lambda call, seeds: call > 4))
+    monkeypatch.setattr(crew, "backend_of", lambda name, workers: backend)
+    with pytest.raises(LearningError, match="no scheduler answers there; what was learned is kept: run it again"):
+        experiment.run(tmp_path / "out", backend="dask://host:8786")
+    assert 4 <= status_of(tmp_path / "out").done < 10
+
+
 def test_what_is_no_backend_is_found_out_before_anything_is_learned(experiment, tmp_path):
     with pytest.raises(ParameterError, match="unknown backend 'prozesse'"):
         experiment.run(tmp_path / "none", backend="prozesse")
@@ -146,7 +208,7 @@ KILLS = int(os.environ.get("RLSUITE_KILLS", "1"))
 
 @pytest.mark.slow
 def test_workers_of_dask_that_are_killed_lose_nothing(toml, tmp_path):
-    """A real cluster of two processes; the nanny of each starts it again."""
+    """A real cluster of two processes; the nanny of each starts it again, or gives up, if it dies while it starts."""
     distributed = pytest.importorskip("distributed")
     experiment = Experiment.read(toml(FILE), seeds=20 + 40 * KILLS, steps=1_000, loop="stepwise")
     experiment.run(tmp_path / "whole")
@@ -159,7 +221,9 @@ def test_workers_of_dask_that_are_killed_lose_nothing(toml, tmp_path):
             while len(kills) < KILLS and not over.wait(0.2):
                 if (tmp_path / "killed" / "run.json").is_file() and (now := status_of(tmp_path / "killed").done) > done:
                     alive = [one.pid for one in list(cluster.workers.values()) if one.pid is not None]
-                    if alive:  # one that was killed is away for a while
+                    if len(cluster.workers) < 2:
+                        cluster.scale(2)
+                    elif len(alive) == len(cluster.scheduler.workers) == 2:
                         os.kill(alive[len(kills) % len(alive)], signal.SIGKILL)
                         kills.append(alive)
                         done = now
