@@ -1,7 +1,6 @@
 """Eligibility traces in the mountain car: early performance against the step size (S&B2 Figures 12.10 and 12.11).
 
 Left: Sarsa(lambda) with replacing traces. Right: kinds of traces, lambda = 0.9. Ten runs each (the book: a hundred).
-Left out: replacing traces that forget the other actions, which rlsuite does not have.
 Run as ``python examples/34_mountain_car_traces.py [figure.png]``.
 """
 
@@ -34,7 +33,7 @@ by_lambda = {
 small, large = (0.1, 0.2, 0.3, 0.4, 0.5), (0.2, 0.4, 0.8, 1.2, 1.6)
 by_kind = {
     kind: (alphas, -study(rl.SarsaLambda, alphas, 20, lambda_=0.9, traces=kind))
-    for kind, alphas in {"accumulating": small, "replacing": large, "dutch": large}.items()
+    for kind, alphas in {"accumulating": small, "replacing": large, "clearing": large, "dutch": large}.items()
 }
 by_kind["true online"] = large, -study(rl.TrueOnlineSarsaLambda, large, 20, lambda_=0.9)
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained")

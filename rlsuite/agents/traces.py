@@ -72,6 +72,12 @@ def dutch(trace: float, overlap: float, x: float, step_size: float) -> float:
 TRACE_UPDATES: dict[str, TraceUpdate] = {"accumulating": accumulating, "replacing": replacing, "dutch": dutch}
 """How a visit changes a trace, by the name it has in a constructor."""
 
+CLEARING = "clearing"
+"""Replacing traces, where a visit also clears those of the other actions (Singh & Sutton 1996; S&B2 Figure 12.11)."""
+
+PAIR_TRACES: dict[str, TraceUpdate] = {**TRACE_UPDATES, CLEARING: replacing}
+"""The same for the traces of pairs of state and action."""
+
 
 @compiled(in_place=True)
 def set_trace(traces: Traces, entry: int, trace: float) -> None:
@@ -79,7 +85,7 @@ def set_trace(traces: Traces, entry: int, trace: float) -> None:
 
     One that becomes 0 is not to be set again before `update_eligible`, which takes it off the list.
     """
-    if traces.trace[entry] == 0.0:
+    if traces.trace[entry] == 0.0 and trace != 0.0:
         traces.listed[traces.n_listed[0]] = entry
         traces.n_listed[0] += 1
     traces.trace[entry] = trace
@@ -149,7 +155,7 @@ def reset_traces(traces: Traces) -> None:
     traces.n_listed[0] = 0
 
 
-def check_kind(name: str, value: Any) -> str:
+def check_kind(name: str, value: Any, kinds: Mapping[str, TraceUpdate] = TRACE_UPDATES) -> str:
     """Return `value` if it names a kind of trace.
 
     Raises
@@ -159,6 +165,6 @@ def check_kind(name: str, value: Any) -> str:
     """
     from rlsuite.errors import ParameterError, unknown
 
-    if not isinstance(value, str) or value not in TRACE_UPDATES:
-        raise ParameterError(f"{name}: " + unknown("kind of trace", str(value), TRACE_UPDATES))
+    if not isinstance(value, str) or value not in kinds:
+        raise ParameterError(f"{name}: " + unknown("kind of trace", str(value), kinds))
     return value

@@ -18,8 +18,12 @@ def best(q, state):
     return q[state, LEGAL[state]].max()
 
 
-def visited(kind, e, alpha):
-    return {"accumulating": e + alpha, "replacing": alpha, "dutch": (1 - alpha) * e + alpha}[kind]
+def visit(kind, e, pair, alpha):
+    before = e[pair]
+    if kind == "clearing":
+        e[pair[0]] = 0.0
+    new = {"accumulating": before + alpha, "dutch": (1 - alpha) * before + alpha}
+    e[pair] = new.get(kind, alpha)
 
 
 def dense(first, episodes, agent, learn):
@@ -40,7 +44,7 @@ def sarsa_lambda(agent):
         pair = step.state, step.action
         ahead = 0.0 if step.terminated else q[step.next_state, step.next_action]
         error = step.reward + agent.gamma * ahead - q[pair]
-        e[pair] = visited(agent.traces, e[pair], alpha)
+        visit(agent.traces, e, pair, alpha)
         q += error * e
         e *= agent.gamma * agent.lambda_
 
@@ -56,7 +60,7 @@ def expected_sarsa_lambda(agent):
             epsilon = agent.exploration.epsilon
             ahead = epsilon * values.mean() + (1.0 - epsilon) * values.max()
         error = step.reward + agent.gamma * ahead - q[pair]
-        e[pair] = visited(agent.traces, e[pair], alpha)
+        visit(agent.traces, e, pair, alpha)
         q += error * e
         e *= agent.gamma * agent.lambda_
 
@@ -68,7 +72,7 @@ def q_lambda(agent, cut):
         pair = step.state, step.action
         ahead = 0.0 if step.terminated else best(q, step.next_state)
         error = step.reward + agent.gamma * ahead - q[pair]
-        e[pair] = visited(agent.traces, e[pair], alpha)
+        visit(agent.traces, e, pair, alpha)
         q += error * e
         e *= agent.gamma * agent.lambda_
         over = step.terminated or step.truncated
@@ -98,6 +102,10 @@ CASES = {
     "sarsa, accumulating": (rl.SarsaLambda(**COMMON, lambda_=0.8, learning_rate=0.2), sarsa_lambda),
     "sarsa, replacing": (
         rl.SarsaLambda(**COMMON, lambda_=0.9, learning_rate=BY_VISITS, traces="replacing"),
+        sarsa_lambda,
+    ),
+    "sarsa, clearing": (
+        rl.SarsaLambda(**COMMON, lambda_=0.9, learning_rate=BY_VISITS, traces="clearing"),
         sarsa_lambda,
     ),
     "sarsa, dutch": (rl.SarsaLambda(**COMMON, lambda_=1.0, learning_rate=0.5, traces="dutch"), sarsa_lambda),
@@ -139,7 +147,7 @@ def test_replacing_traces_stay_below_one_step_size_and_accumulating_ones_do_not(
 
 
 @settings(max_examples=30)
-@given(st.integers(0, 2**31), st.sampled_from(["accumulating", "replacing", "dutch"]), st.floats(0.0, 1.0))
+@given(st.integers(0, 2**31), st.sampled_from(["accumulating", "replacing", "dutch", "clearing"]), st.floats(0.0, 1.0))
 def test_the_list_of_eligible_pairs_holds_each_once_and_no_other(seed, kind, lambda_):
     agent = rl.SarsaLambda(**COMMON, lambda_=lambda_, learning_rate=0.1, traces=kind)
     rng = np.random.default_rng(seed)

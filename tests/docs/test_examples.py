@@ -135,9 +135,11 @@ def assert_as_in_figures_12_10_and_12_11(figure: Figure) -> None:
     by_kind = lines_of(figure, 1)
     for rate in (0.2, 0.4):
         assert by_kind["true online"][rate] > by_kind["dutch"][rate] > by_kind["replacing"][rate] + 20
+        assert by_kind["replacing"][rate] > by_kind["clearing"][rate] + 50
     best = {kind: max(of.values()) for kind, of in by_kind.items()}
     assert max(best, key=best.__getitem__) == "true online"
     assert best["accumulating"] < best["replacing"] - 20
+    assert best["clearing"] < best["replacing"] - 10
     assert by_kind["accumulating"][0.5] < by_kind["accumulating"][0.4] - 100
     assert -280 < best["true online"] < -220
 

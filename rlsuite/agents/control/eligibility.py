@@ -14,7 +14,7 @@ import numpy as np
 
 from rlsuite.agents.action_value_agent import ActionValueAgent
 from rlsuite.agents.memory import Memory, Observation, begin, update_and_decay, visit
-from rlsuite.agents.traces import TRACE_UPDATES, Traces, TraceUpdate, check_kind, new_traces, reset_traces
+from rlsuite.agents.traces import CLEARING, PAIR_TRACES, Traces, TraceUpdate, check_kind, new_traces, reset_traces
 from rlsuite.core.checks import fraction
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Begin
@@ -26,6 +26,7 @@ class Eligibility(NamedTuple):
     traces: Traces  # of the n_states * n_actions pairs, step sizes included
     kind: TraceUpdate  # how a visit changes a trace
     lambda_: float
+    clears: bool  # whether a visit clears the traces of the other actions
 
 
 @compiled(in_place=True)
@@ -39,6 +40,10 @@ def begin_eligible(memory: Memory, state: Observation, rng: np.random.Generator)
 def credit(memory: Memory, row: int, action: int, step_size: float, error: float) -> None:
     """Visit (s, a); Q <- Q + delta e for all that is eligible; e <- gamma lambda e."""
     eligible = memory.scratch
+    if eligible.clears:
+        for other in range(memory.q.shape[1]):
+            if other != action:
+                visit(memory, row, other, eligible.kind, 0.0)  # which replaces the trace by 0
     visit(memory, row, action, eligible.kind, step_size)
     update_and_decay(memory, eligible.traces, error, memory.gamma * eligible.lambda_)
 
@@ -51,8 +56,9 @@ class EligibilityAgent(ActionValueAgent):
     ----------
     lambda_ : float
         How slowly the traces fade beside the discount, in [0, 1]: 0 is learning from one step, 1 from whole episodes.
-    traces : {"accumulating", "replacing", "dutch"}
-        What a visit does to a trace e: e + alpha, alpha, or (1 - alpha) e + alpha.
+    traces : {"accumulating", "replacing", "dutch", "clearing"}
+        What a visit does to a trace e: e + alpha, alpha, or (1 - alpha) e + alpha; or alpha, and those of the other
+        actions become 0.
     gamma, exploration, learning_rate, initial_value
         As for `TabularAgent`.
     """
@@ -65,8 +71,9 @@ class EligibilityAgent(ActionValueAgent):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.lambda_ = fraction("lambda_", self.lambda_)
-        self.traces = check_kind("traces", self.traces)
+        self.traces = check_kind("traces", self.traces, PAIR_TRACES)
 
     def scratch(self, n_states: int, n_actions: int) -> tuple[object, ...]:
         """Make the traces of all pairs, none of them eligible."""
-        return Eligibility(new_traces(n_states * n_actions), TRACE_UPDATES[self.traces], self.lambda_)
+        traces, kind = new_traces(n_states * n_actions), PAIR_TRACES[self.traces]
+        return Eligibility(traces, kind, self.lambda_, self.traces == CLEARING)

@@ -10,7 +10,7 @@ from rlsuite.agents.control.eligibility import EligibilityAgent, credit
 from rlsuite.agents.control.expected_sarsa import expected_value
 from rlsuite.agents.exploration import NO_ACTION, choose
 from rlsuite.agents.memory import NOWHERE, Memory, end_step, locate, locate_next, step_size, value
-from rlsuite.agents.traces import TRACE_UPDATES, Traces, TraceUpdate, new_traces
+from rlsuite.agents.traces import CLEARING, PAIR_TRACES, Traces, TraceUpdate, new_traces
 from rlsuite.core.compilation import compiled
 from rlsuite.training.kernels import Step, Transition
 
@@ -21,6 +21,7 @@ class ExpectedEligibility(NamedTuple):
     traces: Traces  # of the n_states * n_actions pairs, step sizes included
     kind: TraceUpdate  # how a visit changes a trace
     lambda_: float
+    clears: bool  # whether a visit clears the traces of the other actions
     probabilities: NDArray[np.float64]  # (n_actions,)
 
 
@@ -55,7 +56,7 @@ class ExpectedSarsaLambda(EligibilityAgent):
         Step size, in [0, 1]. Each visit of a pair learns with the step size of its own moment.
     lambda_ : float
         How slowly the traces fade beside the discount, in [0, 1].
-    traces : {"accumulating", "replacing", "dutch"}
+    traces : {"accumulating", "replacing", "dutch", "clearing"}
         What a visit does to a trace; see `SarsaLambda`.
     initial_value : float
         Value of every action before it is tried.
@@ -84,5 +85,5 @@ class ExpectedSarsaLambda(EligibilityAgent):
 
     def scratch(self, n_states: int, n_actions: int) -> ExpectedEligibility:
         """Make the traces of all pairs, none of them eligible, and a buffer for the probabilities."""
-        traces, kind = new_traces(n_states * n_actions), TRACE_UPDATES[self.traces]
-        return ExpectedEligibility(traces, kind, self.lambda_, np.zeros(n_actions))
+        traces, kind = new_traces(n_states * n_actions), PAIR_TRACES[self.traces]
+        return ExpectedEligibility(traces, kind, self.lambda_, self.traces == CLEARING, np.zeros(n_actions))

@@ -69,11 +69,11 @@ def _peng_step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     error_of_action = target - value(memory, s, t.action)
     error_of_state = target - max_value(memory, s)
     alpha = step_size(memory, s, t.action)
-    traces, kind, lambda_ = memory.scratch
-    decay = memory.gamma * lambda_
-    update_and_decay(memory, traces, error_of_state * decay, decay)
+    eligible = memory.scratch
+    decay = memory.gamma * eligible.lambda_
+    update_and_decay(memory, eligible.traces, error_of_state * decay, decay)
     update(memory, s, t.action, alpha * error_of_action)
-    visit(memory, s, t.action, kind, alpha)
+    visit(memory, s, t.action, eligible.kind, alpha)
     end_step(memory, s, t.action, t.terminated or t.truncated)
     if t.terminated or t.truncated:
         return NO_ACTION
@@ -101,7 +101,7 @@ class WatkinsQLambda(EligibilityAgent):
         Step size, in [0, 1]. Each visit of a pair learns with the step size of its own moment.
     lambda_ : float
         How slowly the traces fade beside the discount, in [0, 1].
-    traces : {"accumulating", "replacing", "dutch"}
+    traces : {"accumulating", "replacing", "dutch", "clearing"}
         What a visit does to a trace e, which includes the step size: e + alpha, alpha, or (1 - alpha) e + alpha.
     initial_value : float
         Value of every action before it is tried.
@@ -150,7 +150,7 @@ class NaiveQLambda(EligibilityAgent):
         Step size, in [0, 1]. Each visit of a pair learns with the step size of its own moment.
     lambda_ : float
         How slowly the traces fade beside the discount, in [0, 1].
-    traces : {"accumulating", "replacing", "dutch"}
+    traces : {"accumulating", "replacing", "dutch", "clearing"}
         What a visit does to a trace e, which includes the step size: e + alpha, alpha, or (1 - alpha) e + alpha.
     initial_value : float
         Value of every action before it is tried.

@@ -54,9 +54,10 @@ class SarsaLambda(EligibilityAgent):
         Step size, in [0, 1]. Each visit of a pair learns with the step size of its own moment.
     lambda_ : float
         How slowly the traces fade beside the discount, in [0, 1].
-    traces : {"accumulating", "replacing", "dutch"}
+    traces : {"accumulating", "replacing", "dutch", "clearing"}
         What a visit does to a trace e, which includes the step size: e + alpha, alpha (Singh & Sutton 1996), or
-        (1 - alpha) e + alpha (S&B2 eq. 12.11).
+        (1 - alpha) e + alpha (S&B2 eq. 12.11). Clearing traces are replacing ones, where a visit also sets the traces
+        of the other actions of the state to 0 (Singh & Sutton 1996).
     initial_value : float
         Value of every action before it is tried.
     features : FeatureMap or transformer, optional

@@ -118,7 +118,7 @@ def test_the_ends_of_n_steps():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("traces", ["replacing", "dutch"])
+@pytest.mark.parametrize("traces", ["replacing", "dutch", "clearing"])
 def test_other_traces(traces):
     env = walk(SemiGradientSarsaLambda)
     table = rl.SarsaLambda(**COMMON, **GREEDY, traces=traces).learn(env, steps=1_000, seed=7)
