@@ -19,6 +19,7 @@ ROOT = DOCS.parent
 sys.path.insert(0, str(DOCS))
 
 from contact_sheet import TILE, place  # noqa: E402 - beside this file, found by the line above
+from environment_pages import names, write_pages  # noqa: E402
 
 import rlsuite  # noqa: E402 - in order, after what is beside this file
 
@@ -88,6 +89,7 @@ def list_public_names() -> None:
 
 
 list_public_names()  # before Sphinx looks for pages
+write_pages(DOCS / "environment_pages")
 
 
 def tiles() -> dict[str, Image.Image]:
@@ -129,6 +131,10 @@ def lead_within_the_site(app: Sphinx, page: str, source: list[str]) -> None:
         text = (ROOT / BESIDE[page]).read_text(encoding="utf-8")
         text = re.sub(r"\]\((?:\.\./)?(README\.md|docs)\)", "](index.md)", text)
         text = re.sub(r"\]\((?:\.\./)?docs/", "](", text)
+    if page == "environments_of_ours":
+        for name, own in names().items():
+            text = text.replace(f"| `{name}` |", f"| [`{name}`](environment_pages/{own}.rst) |")
+        text += "\n```{toctree}\n:hidden:\n:glob:\n\nenvironment_pages/*\n```\n"
     text = re.sub(r"\]\(\.\./examples/(?!course/)([\w/]+)\.py\)", r"](gallery/\1.rst)", text)
     text = re.sub(r"\]\(\.\./CONTRIBUTING\.md(#[\w-]+)?\)", r"](contributing.md\1)", text)
     text = text.replace("](../envs/README.md)", "](environments_of_ours.md)")
