@@ -14,6 +14,7 @@ from rlsuite.cli.options import (
     add_examples,
     add_json_flag,
     keywords,
+    literal,
     parameters,
     spelling_of,
     whole_number,
@@ -33,6 +34,9 @@ NOT_CONVERGED = 1
 
 SAVED = (".npz", ".csv", ".cert", ".alpha", ".policy", ".pg")
 """Suffixes of the files of solutions."""
+
+NOT_EXPLORED = ("property", "constraint", "save", "plot", "movie", "figure", "show", "json")
+"""Flags that ask for something else than a page with sliders."""
 
 FLAGS = ("rtol", "horizon", "criterion", "gap", "prune", "max_iterations", "deadline")
 """Keywords of some methods that are flags of their own."""
@@ -136,6 +140,18 @@ def add(commands: Commands) -> None:
         help="show value iteration on a grid, or, where states are hidden, a belief over time (.html, .gif)",
     )
     parser.add_argument(
+        "--explore",
+        metavar="FILE.html",
+        help="write a page with a slider for each --vary, which shows the solution at all of its values, instead",
+    )
+    parser.add_argument(
+        "--vary",
+        action="append",
+        default=[],
+        metavar="KEY=VALUES",
+        help="gamma or a parameter of the environment: a list, 0.9,0.99, or a range with its step, 0:0.5:0.1",
+    )
+    parser.add_argument(
         "--figure",
         metavar="NAME",
         help=f"which figure (default: {ON_GRID} for a grid, {ELSEWHERE} for others, and where states are hidden one "
@@ -150,6 +166,7 @@ def add(commands: Commands) -> None:
         "rlsuite solve tiger.pomdp --method sarsop --gap 0.01 --save tiger.npz",
         "rlsuite solve tiger.pomdp --horizon 3 --plot tiger.png",
         "rlsuite solve tiger.pomdp --save tiger.cert",
+        "rlsuite solve CliffWalking-v1 --explore cliff.html --vary gamma=0.5:0.99:0.07 --vary is_slippery=False,True",
         "rlsuite solve FrozenLake-v1 --gamma 0.95 --constraint 'steps<=10'",
         "rlsuite solve FrozenLake-v1 --property 'Pmax=? [F \"15\"]'",
     )
@@ -163,6 +180,8 @@ def run(chosen: argparse.Namespace) -> int:
 
     if chosen.save:
         check_writable(Path(chosen.save), "--save", SAVED)
+    if chosen.explore or chosen.vary:
+        return _explore(chosen)
     env, model = _opened(chosen)
     if isinstance(model, MarkovChain) or chosen.property or chosen.constraint:
         from rlsuite.cli import questions
@@ -180,8 +199,7 @@ def run(chosen: argparse.Namespace) -> int:
     default: str = inspect.signature(planning.solve).parameters["method"].default
     method = _method(model, chosen.method) if chosen.method else default
     draw = drawer(chosen, env, layout, model, method)
-    given = {flag: getattr(chosen, flag) for flag in FLAGS if getattr(chosen, flag) is not None}
-    options = given | keywords("--option", chosen.option)
+    options = _options(chosen)
     if sys.stderr.isatty() and "progress" in parameters(planning.methods(model).get(method)):
         options = {"progress": True} | options
     solver: Any = planning.solve
@@ -203,6 +221,44 @@ def run(chosen: argparse.Namespace) -> int:
         _save(solution, Path(chosen.save), chosen.environment if as_in_the_file else None)
     _report(chosen, found, method)
     return 0 if found.good_enough else NOT_CONVERGED
+
+
+def _options(chosen: argparse.Namespace) -> dict[str, Any]:
+    given = {flag: getattr(chosen, flag) for flag in FLAGS if getattr(chosen, flag) is not None}
+    return given | keywords("--option", chosen.option)
+
+
+def _explore(chosen: argparse.Namespace) -> int:
+    """Write a page with sliders."""
+    from rlsuite import planning
+    from rlsuite.cli.sweeping import values_of
+    from rlsuite.plotting import explore
+
+    if not (chosen.explore and chosen.vary):
+        raise ParameterError("--explore FILE.html and --vary KEY=VALUES go together, as in --vary gamma=0.5:0.9:0.1")
+    for other in NOT_EXPLORED:
+        if getattr(chosen, other):
+            raise ParameterError(f"--{other} does not go with --explore, which writes a page instead")
+    check_writable(Path(chosen.explore), "--explore", (".html",))
+    fixed = {name: getattr(chosen, name) for name in ("env", "gamma")}
+    ranges: dict[str, list[Any]] = {}
+    for text in chosen.vary:
+        key, equals, values = text.partition("=")
+        ranges[key] = [literal(part) for part in values.split(",")] if "," in values else values_of(values)
+        if not equals or not ranges[key]:
+            raise ParameterError(f"--vary {text!r} is not of the form KEY=0.9,0.99 or KEY=FIRST:LAST:STEP")
+
+    def answer(**varied: Any) -> object:
+        chosen.gamma = varied.pop("gamma", fixed["gamma"])
+        chosen.env = [*fixed["env"], *(f"{key}={value}" for key, value in varied.items())]
+        _, model = _opened(chosen)
+        solver: Any = planning.solve
+        method: tuple[str, ...] = (_method(model, chosen.method),) if chosen.method else ()  # type: ignore[arg-type]
+        return solver(model, *method, tol=chosen.tol, unreachable=chosen.unreachable, **_options(chosen))
+
+    answer.__name__ = chosen.environment
+    print_note(f"page: {explore(answer, **ranges).save(chosen.explore, progress=sys.stderr.isatty())}")
+    return 0
 
 
 def _save(solution: "Solution | BeliefPlan", path: Path, model: str | None) -> None:

@@ -91,7 +91,7 @@ def run(chosen: argparse.Namespace) -> int:
     for flag, suffixes in (("save", (".csv",)), ("plot", FIGURE_SUFFIXES)):
         if getattr(chosen, flag):
             check_writable(Path(getattr(chosen, flag)), f"--{flag}", suffixes)
-    grid = several(chosen, _values)
+    grid = several(chosen, values_of)
     if not grid:
         raise ParameterError(
             "nothing is swept: give a flag of the agent several values, such as --learning-rate 0.05,0.1,0.5 or "
@@ -160,10 +160,10 @@ def several(chosen: argparse.Namespace, read: Callable[[str], Any]) -> dict[str,
     return found
 
 
-def _values(text: str) -> list[Any]:
+def values_of(text: str) -> list[Any]:
     """The numbers of a list or of a range, both ends included; empty if the text is neither.
 
-    >>> _values("0.1,0.5"), _values("0:1:0.25"), _values("0.1")
+    >>> values_of("0.1,0.5"), values_of("0:1:0.25"), values_of("0.1")
     ([0.1, 0.5], [0.0, 0.25, 0.5, 0.75, 1.0], [])
     """
     if LIST.fullmatch(text):

@@ -20,6 +20,7 @@ from rlsuite.plotting.diagrams import diagram as diagram
 from rlsuite.plotting.durations import state_durations as state_durations
 from rlsuite.plotting.episode_movies import belief_movie as belief_movie
 from rlsuite.plotting.episode_movies import walk_movie as walk_movie
+from rlsuite.plotting.exploring import explore as explore
 from rlsuite.plotting.figure import AxesKeywords as AxesKeywords
 from rlsuite.plotting.figure import ColourKeywords as ColourKeywords
 from rlsuite.plotting.figure import CurveKeywords as CurveKeywords

@@ -292,6 +292,27 @@ def test_mistakes(rlsuite, arguments, sentence, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_page_with_sliders(rlsuite, tmp_path):
+    vary = ("--vary", "gamma=0.5:0.9:0.2", "--vary", "is_slippery=False,True")
+    done = rlsuite("solve", "FrozenLake-v1", "--env", "map_name=4x4", "--explore", "lake.html", *vary)
+    assert (done.code, done.out) == (0, "")
+    page = (tmp_path / "lake.html").read_text()
+    solution = rl.solve(rl.MDP.from_env("FrozenLake-v1", gamma=0.7))
+    assert page.count('"text":"Value at the start') == 6
+    assert f'"text":"Value at the start: {solution.value_at_start:.6g}, error' in page
+    for wrong, sentence in {
+        ("--explore", "a.html"): "--explore FILE.html and --vary KEY=VALUES go together",
+        ("--vary", "gamma=0.5,0.6"): "--explore FILE.html and --vary KEY=VALUES go together",
+        ("--explore", "a.html", "--vary", "gamma=0.5"): "--vary 'gamma=0.5' is not of the form KEY=0.9,0.99 or",
+        ("--explore", "a.html", *vary, "--plot", "a.png"): "--plot does not go with --explore",
+        ("--explore", "a.pdf", *vary): "--explore a.pdf: unknown suffix '.pdf'",
+    }.items():
+        done = rlsuite("solve", "FrozenLake-v1", *wrong)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith(f"rlsuite: error: {sentence}")
+    assert [path.name for path in tmp_path.iterdir()] == ["lake.html"]
+
+
 @pytest.mark.slow
 def test_programs_of_prism(rlsuite, rlsuite_json, tmp_path):
     pytest.importorskip("stormpy")

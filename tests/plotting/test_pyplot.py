@@ -26,6 +26,7 @@ UNIT = Bounds(50.0, 81.0)
 
 NO_FIGURES = {
     "style_axes",
+    "explore",
     "learning_movie",
     "planning_movie",
     "belief_movie",
