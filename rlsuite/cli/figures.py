@@ -26,7 +26,7 @@ ANY_PLAN = "gap"
 """The figure of a POMDP that fits every kind of solution; all others draw alpha vectors."""
 
 
-LOOK = ("title", "xlim", "ylim")
+LOOK = ("title", "xlim", "ylim", "context")
 """Flags that all figures take."""
 
 COLOURS = ("vmin", "vmax")
@@ -39,6 +39,7 @@ def add_look_flags(parser: Any, *, colours: bool = False) -> None:
     for axis in "xy":
         text = f"limits of the {axis} axis; none for an end that fits"
         parser.add_argument(f"--{axis}lim", nargs=2, type=_limit, metavar=("LOW", "HIGH"), help=text)
+    parser.add_argument("--context", metavar="WHERE", help="notebook, paper or slides: where the figure is shown")
     for flag, which in zip(COLOURS if colours else (), ("first", "last"), strict=False):
         parser.add_argument(f"--{flag}", type=float, metavar="VALUE", help=f"value with the {which} colour")
 

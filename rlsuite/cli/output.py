@@ -17,7 +17,7 @@ Facts: TypeAlias = dict[str, object]
 """What a command found, by name, for ``--json``."""
 
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
-MOVIE_SUFFIXES = (".html", ".gif")
+MOVIE_SUFFIXES = (".html", ".gif", ".mp4")
 
 MOST_ROWS = 200
 """Rows of a table on the screen; --json has them all."""
@@ -89,6 +89,8 @@ def check_writable(path: Path, flag: str, suffixes: tuple[str, ...]) -> None:
         If the suffix is another one.
     FileError
         If the folder is missing or cannot be written to, or the path is a folder.
+    MissingPackage
+        If it is a video, and there is no ffmpeg.
     """
     if path.suffix.lower() not in suffixes:
         raise ParameterError(f"{flag} {path}: {unknown_suffix(path.suffix, suffixes)}")
@@ -98,6 +100,10 @@ def check_writable(path: Path, flag: str, suffixes: tuple[str, ...]) -> None:
         raise FileError(f"cannot write {path}: there is no folder {path.parent}")
     if not os.access(path.parent, os.W_OK):
         raise FileError(f"cannot write {path}: the folder {path.parent} is not writable")
+    if path.suffix.lower() == ".mp4":
+        from rlsuite.plotting.movie_files import suffix_of
+
+        suffix_of(path)
 
 
 def columns(rows: Iterable[Sequence[str]], indent: str = "  ") -> str:

@@ -50,7 +50,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--episodes", type=whole_number, default=1, metavar="N", help="how many (default 1)")
     add_time_limit_flag(parser)
     parser.add_argument("--gif", metavar="FILE.gif", help="draw them in a file, instead of printing them")
-    parser.add_argument("--movie", metavar="FILE.html", help="draw the first one, with a slider (.html, .gif)")
+    parser.add_argument("--movie", metavar="FILE.html", help="draw the first one, with a slider (.html, .gif, .mp4)")
     add_json_flag(parser)
     add_examples(
         parser, "rlsuite enjoy cliff.npz CliffWalking-v1", "rlsuite enjoy cliff.npz CliffWalking-v1 --gif walk.gif"

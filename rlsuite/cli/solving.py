@@ -137,7 +137,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--movie",
         metavar="FILE.html",
-        help="show value iteration on a grid, or, where states are hidden, a belief over time (.html, .gif)",
+        help="show value iteration on a grid, or, where states are hidden, a belief over time (.html, .gif, .mp4)",
     )
     parser.add_argument(
         "--explore",

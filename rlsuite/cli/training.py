@@ -102,7 +102,9 @@ def add(commands: Commands) -> None:
     add_look_flags(output)
     output.add_argument("--gif", metavar="FILE.gif", help="draw one episode of the learned greedy policy")
     output.add_argument(
-        "--movie", metavar="FILE.html", help="learn once more, and show values and errors as they change (.html, .gif)"
+        "--movie",
+        metavar="FILE.html",
+        help="learn once more, and show values and errors (.html, .gif, .mp4)",
     )
     add_json_flag(output)
     add_examples(

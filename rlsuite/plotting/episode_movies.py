@@ -68,7 +68,7 @@ def belief_movie(
     Parameters
     ----------
     path : str or PathLike
-        File to write: ``.html``, one file with a slider that loads nothing, or ``.gif``.
+        File to write: ``.html``, one file with a slider that loads nothing, ``.gif``, or ``.mp4`` (extra ``video``).
     policy : BeliefPlan or callable
         What `solve` returned for the model, anything with ``act(belief)``, or a function from a belief (S,) to an
         action.
@@ -107,7 +107,7 @@ def belief_movie(
     length = most if horizon is None else min(most, horizon)
     acting: Any = policy
     played = simulate_beliefs(pomdp, acting, steps=length, seed=seed, keep_beliefs=True)
-    titled = suffix_of(path) == ".gif"
+    titled = suffix_of(path) != ".html"
     return write_movie(path, f"A belief over time: {title_of_model(pomdp)}", _believed(policy, pomdp, played, titled))
 
 
@@ -122,7 +122,9 @@ def _believed(policy: object, pomdp: POMDP, played: BeliefEpisodes, titled: bool
         if vectors is None:
             right = belief_trace(pomdp, played)
         else:
-            left, right = open_figure((sum(BESIDE), HEIGHT), layout="compressed").subplots(1, 2, width_ratios=BESIDE)
+            left, right = open_figure({}, (sum(BESIDE), HEIGHT), layout="compressed").subplots(
+                1, 2, width_ratios=BESIDE
+            )
             (alpha_vectors if pomdp.n_states == 2 else belief_simplex)(vectors, ax=left)
             belief_trace(pomdp, played, ax=right, title="The episode")
     veil = right.axvspan(0.5, length + 0.5, facecolor="white", zorder=5.0)
@@ -199,7 +201,7 @@ def walk_movie(
     Parameters
     ----------
     path : str or PathLike
-        File to write: ``.html``, one file with a slider that loads nothing, or ``.gif``.
+        File to write: ``.html``, one file with a slider that loads nothing, ``.gif``, or ``.mp4`` (extra ``video``).
     policy : policy
         What `rlsuite.evaluate` takes: an agent, a solution, an action for each observation, or a function.
     env : str or gymnasium.Env

@@ -50,6 +50,9 @@ class AxesKeywords(TypedDict, total=False):
         Limits of the axes; None for an end that the figure chooses.
     xscale, yscale : {"linear", "log"}, optional
         Scales of the axes, as `matplotlib.axes.Axes.set_xscale` takes them.
+    context : {"notebook", "paper", "slides"}, optional
+        Where the figure is shown: by default in a notebook or on a page. For a column of a paper, or for slides, new
+        axes are smaller beside their letters and lines, and a picture has more dots per inch.
 
     Examples
     --------
@@ -68,6 +71,7 @@ class AxesKeywords(TypedDict, total=False):
     ylim: tuple[float | None, float | None] | None
     xscale: str | None
     yscale: str | None
+    context: Literal["notebook", "paper", "slides"] | None
 
 
 class ColourKeywords(AxesKeywords, total=False):
@@ -108,6 +112,13 @@ CURVE_SIZE: Final = (6.4, 3.2)
 
 DOTS: Final = 150
 """Dots per inch of pictures in files, at least."""
+
+CONTEXTS: Final[Mapping[str, tuple[float, int | None]]] = {
+    "notebook": (1.0, None),
+    "paper": (0.55, 300),
+    "slides": (0.65, 240),
+}
+"""Width of axes beside that in a notebook, and dots per inch, by where a figure is shown."""
 
 PADDING: Final = 7.0
 """White margin of a figure in points."""
@@ -151,18 +162,29 @@ def open_axes(look: AxesKeywords, size: tuple[float, float]) -> "Axes":
     if given is not None:
         which = " one of them, as ax=axes[0]" if hasattr(given, "__len__") else " axes, as ax=figure.add_subplot()"
         raise errors.ParameterError(f"ax is of type {type(given).__name__}, not matplotlib's Axes: give{which}")
-    return open_figure(look.get("figsize") or size).add_axes((0.0, 0.0, 1.0, 1.0))
+    return open_figure(look, size).add_axes((0.0, 0.0, 1.0, 1.0))
 
 
-def open_figure(size: tuple[float, float], layout: Literal["compressed"] | None = None) -> "Figure":
-    """Return a new figure of `size` inches, pyplot's if not only its file is wanted."""
+def open_figure(look: AxesKeywords, size: tuple[float, float], layout: Literal["compressed"] | None = None) -> "Figure":
+    """Return a new figure of `size` inches, if `look` says nothing else; pyplot's if not only its file is wanted.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such context.
+    """
     from matplotlib.figure import Figure
 
+    context = look.get("context") or "notebook"
+    if context not in CONTEXTS:
+        raise errors.ParameterError(errors.unknown("context", str(context), CONTEXTS))
+    share, dots = CONTEXTS[context]
+    shown = look.get("figsize") or (share * size[0], share * size[1])
     if _FOR_A_FILE.get():
-        return Figure(figsize=size, dpi=DOTS, layout=layout)
+        return Figure(figsize=shown, dpi=dots or DOTS, layout=layout)
     from matplotlib import pyplot
 
-    return pyplot.figure(figsize=size, layout=layout)
+    return pyplot.figure(figsize=shown, dpi=dots, layout=layout)
 
 
 def finish(ax: "Axes", look: AxesKeywords, sentences: list[str]) -> "Axes":

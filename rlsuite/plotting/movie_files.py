@@ -1,4 +1,4 @@
-"""The file of a movie: one HTML page with a slider, or a gif.
+"""The file of a movie: one HTML page with a slider, a gif, or a video.
 
 Most of a frame is like the other frames. So the page holds one picture that is like most of them, and for each frame
 the pixels that differ, on top of it; all share one palette. That is a seventh of the bytes of whole pictures.
@@ -7,9 +7,12 @@ the pixels that differ, on top of it; all share one palette. That is a seventh o
 import io
 import json
 import os
+import shutil
+import subprocess
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -17,13 +20,13 @@ import numpy as np
 from PIL import Image
 
 from rlsuite.core.files import replacing
-from rlsuite.errors import ParameterError
+from rlsuite.errors import FileError, MissingPackage, ParameterError
 from rlsuite.rendering.gif import write_gif
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-SUFFIXES: Final = (".html", ".gif")
+SUFFIXES: Final = (".html", ".gif", ".mp4")
 """Formats of movies."""
 
 COLOURS: Final = 255
@@ -105,6 +108,8 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
     ------
     ParameterError
         If there is no such format.
+    MissingPackage
+        If ffmpeg, which makes videos, is not there.
 
     Examples
     --------
@@ -113,7 +118,9 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
     """
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
-        raise ParameterError(f"{path} ends in neither .html nor .gif, the formats of movies")
+        raise ParameterError(f"{path} ends in none of {', '.join(SUFFIXES)}, the formats of movies")
+    if suffix == ".mp4":
+        _ffmpeg()
     return suffix
 
 
@@ -125,9 +132,9 @@ def write_movie(
     Parameters
     ----------
     path
-        File to write, ending in ``.html`` or ``.gif``.
+        File to write, ending in ``.html``, ``.gif`` or ``.mp4``.
     title
-        Heading of the page; a gif has none.
+        Heading of the page; a gif and a video have none.
     frames
         May be a generator. Smaller pictures get white margins on the right and below.
     begin
@@ -144,12 +151,16 @@ def write_movie(
     ------
     ParameterError
         If the suffix is another one, or there are no frames.
+    MissingPackage
+        If ffmpeg, which makes videos, is not there.
     FileError
         If the file cannot be written.
     """
     target = Path(path)
     if suffix_of(target) == ".gif":
         return write_gif(target, _of_one_size(frames), fps=per_second)
+    if target.suffix.lower() == ".mp4":
+        return _write_video(target, frames, per_second)
     with replacing(target) as unfinished:
         made = list(frames)
         if not made:
@@ -169,6 +180,41 @@ def write_movie(
         )
         unfinished.write_text(page, encoding="utf-8")
     return target
+
+
+def _write_video(target: Path, frames: Iterable[Frame], per_second: float) -> Path:
+    """Have ffmpeg make a video that all players show: H.264, whose pictures have an even width and height."""
+    program = _ffmpeg()
+    with replacing(target) as unfinished:
+        pictures = [np.pad(picture, _to_even(picture), mode="edge") for picture in _of_one_size(frames)]
+        if not pictures:
+            raise ParameterError(f"no frames to write to {target}")
+        height, width, _ = pictures[0].shape
+        given = ("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-framerate", f"{per_second:g}")
+        made = ("-c:v", "libx264", "-pix_fmt", "yuv420p", "-r", "25", "-f", "mp4")
+        command = [program, "-y", "-loglevel", "error", *given, "-i", "-", *made, str(unfinished)]
+        done = subprocess.run(command, input=b"".join(picture.tobytes() for picture in pictures), capture_output=True)
+        if done.returncode:
+            said = (done.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
+            raise FileError(f"{target}: ffmpeg could not make the video: {said}")
+    return target
+
+
+def _to_even(picture: "NDArray[np.uint8]") -> tuple[tuple[int, int], ...]:
+    height, width, _ = picture.shape
+    return (0, height % 2), (0, width % 2), (0, 0)
+
+
+def _ffmpeg() -> str:
+    """The program: the system's, or that of the package imageio-ffmpeg."""
+    if (own := shutil.which("ffmpeg")) is not None:
+        return own
+    try:
+        return str(import_module("imageio_ffmpeg").get_ffmpeg_exe())
+    except (ImportError, RuntimeError) as error:  # RuntimeError: the package has none for this platform
+        raise MissingPackage(
+            "videos need ffmpeg, which is not installed: pip install 'rlsuite[video]', or write a .gif or .html"
+        ) from error
 
 
 def _of_one_size(frames: Iterable[Frame]) -> "Iterable[NDArray[np.uint8]]":

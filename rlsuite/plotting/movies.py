@@ -63,7 +63,7 @@ def learning_movie(
     Parameters
     ----------
     path : str or PathLike
-        File to write: ``.html``, one file with a slider that loads nothing, or ``.gif``.
+        File to write: ``.html``, one file with a slider that loads nothing, ``.gif``, or ``.mp4`` (extra ``video``).
     agent : Agent
         With a table of action values. It learns on if it has learned before.
     env : str or gymnasium.Env
@@ -121,7 +121,7 @@ def planning_movie(
     Parameters
     ----------
     path : str or PathLike
-        File to write: ``.html``, one file with a slider that loads nothing, or ``.gif``.
+        File to write: ``.html``, one file with a slider that loads nothing, ``.gif``, or ``.mp4`` (extra ``video``).
     env : str or gymnasium.Env
         An environment with a grid and a table.
     gamma : float
@@ -190,7 +190,7 @@ def _planned(mdp: MDP, n: int) -> Generator[Maps]:
 
 def _drawn(path: str | os.PathLike[str], env: "Env", shown: Iterable[Maps]) -> Generator[Frame]:
     """The pictures; those of a gif say in their title what they show."""
-    titled = suffix_of(path) == ".gif"
+    titled = suffix_of(path) != ".html"
     for text, maps, low, high in shown:
         with for_a_file():
             axes = value_maps(env, maps, title=text if titled else "", vmin=low, vmax=high)

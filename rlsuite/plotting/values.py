@@ -171,7 +171,7 @@ def value_maps(
     across, down = (1, len(maps)) if stacked else (len(maps), 1)
     whole = np.array([across * (width + 0.3) + 0.9, down * (height + 0.6) + 0.8])
     shrunk: tuple[float, float] = tuple((whole * min(1.0, *(MAPS_SIZE / whole))).tolist())
-    figure = open_figure(look.get("figsize") or shrunk, layout="compressed")
+    figure = open_figure(look, shrunk, layout="compressed")
     panels: list[Axes] = np.ravel(figure.subplots(down, across)).tolist()
     shared: ColourKeywords = {**look, "title": None, "vmin": low, "vmax": high}
     for ax, (title, found) in zip(panels, maps.items(), strict=True):

@@ -93,6 +93,6 @@ def test_environments_without_a_grid_draw_themselves(tmp_path, movie_of):
     ):
         with pytest.raises(UnsuitableEnvironment, match=said):
             walk_movie(tmp_path / "b.html", lambda x: 0, env)
-    with pytest.raises(ParameterError, match="ends in neither"):
-        walk_movie(tmp_path / "b.mp4", lambda x: 0, "FrozenLake-v1")
+    with pytest.raises(ParameterError, match="ends in none of"):
+        walk_movie(tmp_path / "b.avi", lambda x: 0, "FrozenLake-v1")
     assert [path.name for path in tmp_path.iterdir()] == ["a.html"]

@@ -1,10 +1,13 @@
 """The page of a movie: pictures come back as they were, in few bytes; and a gif."""
 
+import importlib
+
 import numpy as np
 import pytest
 from PIL import Image
 
-from rlsuite.errors import ParameterError
+from rlsuite.errors import FileError, MissingPackage, ParameterError
+from rlsuite.plotting import movie_files
 from rlsuite.plotting.movie_files import COLOURS, Frame, write_movie
 from rlsuite.rendering.colours import heat
 
@@ -32,6 +35,30 @@ def test_of_many_colours_the_frequent_ones_are_exact_and_the_others_similar(tmp_
     error = np.abs(np.array(found, dtype=int) - pictures)
     assert error[:, :80].max() == 0
     assert error.max() <= 5
+
+
+def test_a_video_shows_the_frames_in_order(tmp_path, monkeypatch):
+    """Two frames a second are twelve or thirteen pictures of the video each; H.264 changes colours a little."""
+    ffmpeg = pytest.importorskip("imageio_ffmpeg")
+    pictures = np.full((3, 41, 61, 3), 255, dtype=np.uint8)  # neither width nor height is even
+    pictures[0], pictures[1, :, 30:], pictures[2, 20:] = 0, 0, 0
+    path = write_movie(tmp_path / "some.mp4", "Some", frames_of(pictures), per_second=2)
+    shown = ffmpeg.read_frames(path)
+    facts = next(shown)
+    assert (facts["size"], facts["codec"]) == ((62, 42), "h264")
+    assert facts["duration"] == pytest.approx(1.5, abs=0.1)
+    found = np.array([np.frombuffer(frame, dtype=np.uint8).reshape(42, 62, 3)[:41, :61] for frame in shown])
+    for frame, at in zip(pictures, (6, 18, 31), strict=True):
+        assert (np.abs(found[at].astype(int) - frame).mean()) < 12
+    assert not [other for other in tmp_path.iterdir() if other != path]
+    monkeypatch.setattr(movie_files.shutil, "which", lambda name: None)
+    monkeypatch.setattr(movie_files, "import_module", lambda name: importlib.import_module("no_such_package"))
+    with pytest.raises(MissingPackage, match=r"videos need ffmpeg.*rlsuite\[video\].*or write a .gif"):
+        write_movie(tmp_path / "other.mp4", "Some", frames_of(pictures))
+    monkeypatch.setattr(movie_files, "_ffmpeg", lambda: "false")
+    with pytest.raises(FileError, match="ffmpeg could not make the video: no message"):
+        write_movie(tmp_path / "other.mp4", "Some", frames_of(pictures))
+    assert not [other for other in tmp_path.iterdir() if other != path]
 
 
 def test_what_does_not_change_is_stored_once(tmp_path):
@@ -67,7 +94,7 @@ def test_smaller_pictures_get_white_margins_in_both_formats(tmp_path, movie_of):
 
 
 def test_what_is_no_movie_is_refused(tmp_path):
-    for name, said in (("some.mp4", "ends in neither .html nor .gif"), ("some.html", "no frames")):
+    for name, said in (("some.avi", "ends in none of .html, .gif, .mp4"), ("some.html", "no frames")):
         with pytest.raises(ParameterError, match=said):
             write_movie(tmp_path / name, "Some", [])
     assert not list(tmp_path.iterdir())

@@ -47,7 +47,7 @@ def test_a_page_of_the_usual_size_has_less_than_a_megabyte(tmp_path):
 def test_what_cannot_be_shown_is_refused_before_anything_is_learned(tmp_path):
     agent = rl.QLearning()
     for path, env, given, error, said in (
-        ("lake.png", "FrozenLake-v1", {}, ParameterError, "ends in neither .html nor .gif"),
+        ("lake.png", "FrozenLake-v1", {}, ParameterError, "ends in none of .html"),
         ("lake.gif", "FrozenLake-v1", {"frames": 11}, ParameterError, "frames=11 is more than steps=10"),
         ("taxi.gif", "Taxi-v4", {}, UnsuitableEnvironment, "Taxi-v4"),
     ):

@@ -119,10 +119,28 @@ def test_signatures_show_the_keywords():
         "ylim",
         "xscale",
         "yscale",
+        "context",
         "band",
     ]
     assert taken["ax"].annotation == "Axes | None"
     assert {"vmin", "vmax", "cmap"} <= inspect.signature(plotting.value_map).parameters.keys()
+
+
+def test_letters_are_larger_beside_the_axes_of_papers_and_slides(results_of, tmp_path):
+    widths, dots = [], []
+    for context in (None, "slides", "paper"):
+        ax = plotting.regret(results_of(), context=context)
+        whole = ax.get_figure(root=True)
+        widths.append(ax.get_window_extent().width / whole.dpi)
+        dots.append(whole.dpi)
+    assert widths == pytest.approx([6.4, 0.65 * 6.4, 0.55 * 6.4])
+    assert dots[1:] == [240, 300]
+    with Image.open(write(tmp_path / "a.png", plotting.regret, results_of(), context="slides")) as picture:
+        width = picture.width
+    assert 1_000 < width < 1_400
+    assert plotting.regret(results_of(), context="paper", figsize=(5, 2)).get_window_extent().width == 1_500
+    with pytest.raises(ParameterError, match="unknown context 'slide'; did you mean 'slides'"):
+        plotting.regret(results_of(), context="slide")
 
 
 def test_what_is_not_axes_is_refused(results_of):
