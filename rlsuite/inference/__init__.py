@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from rlsuite.inference.controlled_hmm.episode_passes import Episode as Episode
     from rlsuite.inference.controlled_hmm.learn_pomdp import LearnedPOMDP as LearnedPOMDP
     from rlsuite.inference.controlled_hmm.learn_pomdp import learn_pomdp as learn_pomdp
+    from rlsuite.inference.covariate_hmm import CovariateHMM as CovariateHMM
+    from rlsuite.inference.covariate_hmm import FittedCovariateHMM as FittedCovariateHMM
+    from rlsuite.inference.covariates import Coefficients as Coefficients
     from rlsuite.inference.durations import Durations as Durations
     from rlsuite.inference.durations import NegativeBinomialDurations as NegativeBinomialDurations
     from rlsuite.inference.durations import PoissonDurations as PoissonDurations

@@ -1,0 +1,234 @@
+"""Learning of hidden Markov models with covariates: expectation maximisation, and what is known of the coefficients.
+
+The E-step is that of Baum-Welch with a matrix for each step. Its expected moves are the counts of one multinomial
+logistic regression for each state, the M-step (Hughes & Guttorp 1994; Bengio & Frasconi 1995; Visser & Speekenbrink
+2010).
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from rlsuite.errors import ConvergenceWarning, ModelError, level_of_the_caller
+from rlsuite.inference import dirichlet
+from rlsuite.inference.covariates import Coefficients, Columns, CovariateParameters, Passes, WithCovariates
+from rlsuite.inference.emissions.base import Emission
+from rlsuite.inference.multinomial_logit import Regression
+from rlsuite.models.aliases import FloatArray
+
+SEPARATED = 0.01
+"""Information about a slope per standard deviation of a covariate, below which it counts as none."""
+
+STEP = 1e-4
+"""Step of the numerical derivative of the gradient, in nats per standard deviation of a covariate."""
+
+
+class TransitionCounts(NamedTuple):
+    """Expected counts of hidden things, given the observations."""
+
+    start: FloatArray
+    """(K,) of first states"""
+    moves: FloatArray
+    """(U, K, K) of transitions, for each covariates that differ"""
+    weight: FloatArray
+    """(R, K) of the states, for each observation that differs"""
+
+
+@dataclass
+class CovariateEM:
+    """The problem: observations, the model to begin with, and what is added; its protocol is that of `run_em`."""
+
+    model: CovariateParameters
+    seen: WithCovariates
+    columns: Columns
+    prior: float | None
+    ridge: float
+
+    def __post_init__(self) -> None:
+        emission = self.model.emission
+        self.pseudo = float(dirichlet.pseudo_counts("prior", self.prior, np.ones(1))[0])
+        self.emission_prior = emission.resolve_prior(self.prior, self.seen.data.z)
+        self.penalty = np.append(0.0, np.full(self.model.n_covariates, self.ridge))
+        possible = self.model.dense_transition > 0.0
+        self.possible = [np.flatnonzero(row) for row in possible]
+
+    @property
+    def size(self) -> int:
+        """Number of observations."""
+        return len(self.seen.row)
+
+    def starts(
+        self, model: CovariateParameters, number: int, rng: np.random.Generator
+    ) -> Iterator[CovariateParameters]:
+        """Yield the model, and random ones with the same zeros and slopes of 0."""
+        center = self.columns.mean
+        yield model.centered(center)
+        for _ in range(number - 1):
+            drawn = [rng.exponential(size=rows.shape) * (rows > 0.0) for rows in (model.start, model.dense_transition)]
+            start, transition = (rows / rows.sum(axis=-1, keepdims=True) for rows in drawn)
+            emission = model.emission.randomized(self.seen.data.z, rng)
+            yield CovariateParameters(
+                start, transition, emission, np.zeros(model.slope.shape), center, model.state_labels
+            )
+
+    def expect(self, model: CovariateParameters) -> tuple[float, TransitionCounts]:
+        """Return the log-likelihood, and expected counts."""
+        passes = Passes(model, self.seen)
+        states, total = model.n_states, 0.0
+        counts = TransitionCounts(np.zeros(states), passes.empty_moves(), np.zeros((len(self.seen.values), states)))
+        for n, (begin, end) in enumerate(self.seen.data.pieces.tolist()):
+            posterior, log_likelihood = passes.smoothed(n, counts.moves)
+            total += log_likelihood
+            counts.start[:] += posterior[0]
+            np.add.at(counts.weight, self.seen.row[begin:end], posterior)
+        return total, counts
+
+    def maximise(self, model: CovariateParameters, counts: TransitionCounts) -> CovariateParameters:
+        """Return the most probable parameters given the counts; rows that were not visited stay as they are."""
+        start = dirichlet.most_probable(counts.start, np.where(model.start > 0.0, self.pseudo, 0.0), model.start)
+        weights = self.weights(model)
+        for i, row in enumerate(weights):
+            regression = self.regression(model, counts, i)
+            if regression.counts.sum() > dirichlet.NO_VISITS:
+                weights[i] = regression.most_probable(row)
+        emission = model.emission.fit_weighted(self.seen.values, counts.weight, self.emission_prior, frozenset())
+        return self.with_weights(model, weights, start, emission)
+
+    def regression(self, model: CovariateParameters, counts: TransitionCounts, i: int) -> Regression:
+        """Return the regression of the moves from a state; pseudo-counts belong to the mean of the covariates."""
+        possible = self.possible[i]
+        reference = possible.tolist().index(int(model.reference[i]))
+        rows, moves = self.columns.rows, counts.moves[:, i, possible]
+        if self.pseudo > 0.0:
+            rows = np.vstack([rows, np.eye(1, rows.shape[1])])
+            moves = np.vstack([moves, np.full((1, possible.size), self.pseudo)])
+        return Regression(rows, moves, self.penalty, reference)
+
+    def weights(self, model: CovariateParameters) -> list[FloatArray]:
+        """Return the coefficients of each state, for the columns of the regression: (J, 1 + D) each."""
+        found: list[FloatArray] = []
+        for i, possible in enumerate(self.possible):
+            logs = np.log(model.dense_transition[i, possible]) - np.log(model.dense_transition[i, model.reference[i]])
+            found.append(np.column_stack([logs, model.slope[i, possible] * self.columns.scale]))
+        return found
+
+    def with_weights(
+        self,
+        model: CovariateParameters,
+        weights: list[FloatArray],
+        start: FloatArray | None = None,
+        emission: Emission | None = None,
+    ) -> CovariateParameters:
+        """Return the model with these coefficients, and with another start and emission if they are given."""
+        transition, slope = np.zeros((model.n_states, model.n_states)), np.zeros(model.slope.shape)
+        for i, (possible, row) in enumerate(zip(self.possible, weights, strict=True)):
+            share = np.exp(row[:, 0] - row[:, 0].max())
+            transition[i, possible] = np.maximum(share / share.sum(), np.finfo(np.float64).tiny)
+            slope[i, possible] = row[:, 1:] / self.columns.scale
+        return CovariateParameters(
+            model.start if start is None else start,
+            transition,
+            model.emission if emission is None else emission,
+            slope,
+            model.center,
+            model.state_labels,
+        )
+
+    def log_likelihood(self, model: CovariateParameters) -> float:
+        """Return the log-likelihood of the observations, in nats."""
+        passes = Passes(model, self.seen)
+        return float(sum(passes.score(n) for n in range(len(self.seen.data))))
+
+    def log_prior(self, model: CovariateParameters) -> float:
+        """Return the logarithm of the density of the parameters, less the penalty, in nats, up to a constant."""
+        rows = (model.start, model.dense_transition)
+        own = sum(dirichlet.log_density(table, np.where(table > 0.0, self.pseudo, 0.0)) for table in rows)
+        penalty = 0.5 * self.ridge * float(((model.slope * self.columns.scale) ** 2).sum())
+        return own - penalty + model.emission.log_prior(self.emission_prior)
+
+    def held_out(self, model: CovariateParameters) -> float:
+        """Return NaN: nothing is held out."""
+        return math.nan
+
+    def explain_impossible(self, model: CovariateParameters) -> str:
+        """Return a sentence; the E-step raises a better one itself."""
+        return "the observations are impossible under the model"
+
+    # ------------------------------------------------------------------------------ what is known of the slopes
+
+    def warn_of_separation(self, model: CovariateParameters) -> None:
+        """Issue a `ConvergenceWarning` if the likelihood rises with the slopes of some transition without an end."""
+        if self.ridge > 0.0:
+            return
+        _, counts = self.expect(model)
+        found: list[str] = []
+        for i, row in enumerate(self.weights(model)):
+            regression = self.regression(model, counts, i)
+            number, total = self.penalty.size, regression.counts.sum(axis=0)
+            information = regression.information(row)
+            for a, j in enumerate(regression.others.tolist()):
+                block = information[a * number : (a + 1) * number, a * number : (a + 1) * number]
+                occurs = 0.5 <= total[j] <= total.sum() - 0.5
+                if occurs and float(np.linalg.eigvalsh(block)[0]) < SEPARATED:
+                    found.append(f"{i} to {self.possible[i][j]}")
+        if found:
+            warnings.warn(
+                f"the slopes of the transitions from state {', '.join(found)} have no most probable values: with some "
+                "of the covariates they occur for certain, or never, and the larger the slopes, the more probable are "
+                "the observations. Where learning ended says nothing about their size: pass ridge=1, or leave "
+                "covariates out",
+                ConvergenceWarning,
+                stacklevel=level_of_the_caller(),
+            )
+
+    def standard_errors(self, model: CovariateParameters) -> Coefficients:
+        """Return the standard errors of the coefficients of a model with the center of the columns."""
+        free = [self.regression(model, self._no_counts(model), i).others for i in range(model.n_states)]
+        number = self.penalty.size
+        base = self.weights(model)
+        size = sum(others.size for others in free) * number
+
+        def gradient(of: int, step: float) -> FloatArray:
+            """The gradient of the log-likelihood at the coefficients, one of which is moved by a step."""
+            weights, left = [row.copy() for row in base], of
+            for row, others in zip(weights, free, strict=True):
+                if 0 <= left < others.size * number:
+                    row[others[left // number], left % number] += step
+                left -= others.size * number
+            counts = self.expect(self.with_weights(model, weights))[1]
+            found = [self.regression(model, counts, i).gradient(row)[free[i]] for i, row in enumerate(weights)]
+            return np.concatenate([part.reshape(-1) for part in found])
+
+        information = np.array([(gradient(p, -STEP) - gradient(p, STEP)) / (2.0 * STEP) for p in range(size)])
+        information = information.reshape(size, size)
+        value, direction = np.linalg.eigh((information + information.T) / 2.0)
+        flat = 1e-7 * float(value.max(initial=0.0)) + 1e-6
+        if value.min(initial=0.0) < -10.0 * flat:
+            raise ModelError(
+                "the log-likelihood has no maximum near this model, so that its coefficients have no standard errors: "
+                "take those of the model that fit(z, covariates) returns"
+            )
+        known = value > flat
+        root = direction[:, known] / np.sqrt(value[known])
+        # An intercept that belongs to covariates of 0, and slopes per unit.
+        units = np.diag(np.append(1.0, 1.0 / self.columns.scale))
+        units[0, 1:] = -self.columns.mean / self.columns.scale
+        errors = Coefficients(np.full(model.dense_transition.shape, np.nan), np.full(model.slope.shape, np.nan))
+        at = 0
+        for i, others in enumerate(free):
+            for j in self.possible[i][others].tolist():
+                error = np.sqrt(((units @ root[at : at + number]) ** 2).sum(axis=1))
+                error[(np.abs(units @ direction[at : at + number, ~known]) > 1e-3).any(axis=1)] = np.inf
+                errors.intercept[i, j], errors.slope[i, j] = error[0], error[1:]
+                at += number
+        return errors
+
+    def _no_counts(self, model: CovariateParameters) -> TransitionCounts:
+        shape = (len(self.columns.rows), model.n_states, model.n_states)
+        return TransitionCounts(np.zeros(model.n_states), np.zeros(shape), np.zeros((0, model.n_states)))
