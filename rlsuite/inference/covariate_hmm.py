@@ -316,7 +316,7 @@ class CovariateHMM(CovariateParameters):
         Raises
         ------
         ModelError
-            If the arguments are malformed, or the log-likelihood has no maximum near this model.
+            If the arguments are malformed, or the log-likelihood has no maximum near this model; a ridge moves it away.
         """
         seen = self._seen(z, covariates, lengths)
         problem = CovariateEM(self, seen, columns_of(seen, penalised=False), None, 0.0)

@@ -25,6 +25,9 @@ from rlsuite.models.aliases import FloatArray
 SEPARATED = 0.01
 """Information about a slope per standard deviation of a covariate, below which it counts as none."""
 
+NEAR = 1.0
+"""Standard errors by which coefficients may miss the maximum of the log-likelihood."""
+
 STEP = 1e-4
 """Step of the numerical derivative of the gradient, in nats per standard deviation of a covariate."""
 
@@ -104,10 +107,10 @@ class CovariateEM:
         """Return the regression of the moves from a state; pseudo-counts belong to the mean of the covariates."""
         possible = self.possible[i]
         reference = possible.tolist().index(int(model.reference[i]))
-        rows, moves = self.columns.rows, counts.moves[:, i, possible]
+        rows, moves = self.columns.rows, np.ascontiguousarray(counts.moves[:, i, possible].T)
         if self.pseudo > 0.0:
-            rows = np.vstack([rows, np.eye(1, rows.shape[1])])
-            moves = np.vstack([moves, np.full((1, possible.size), self.pseudo)])
+            rows = np.column_stack([rows, np.eye(len(rows), 1)])
+            moves = np.column_stack([moves, np.full((possible.size, 1), self.pseudo)])
         return Regression(rows, moves, self.penalty, reference)
 
     def weights(self, model: CovariateParameters) -> list[FloatArray]:
@@ -170,8 +173,8 @@ class CovariateEM:
         found: list[str] = []
         for i, row in enumerate(self.weights(model)):
             regression = self.regression(model, counts, i)
-            number, total = self.penalty.size, regression.counts.sum(axis=0)
-            information = regression.information(row)
+            number, total = self.penalty.size, regression.counts.sum(axis=1)
+            information = regression.information(regression.log_probabilities(row))
             for a, j in enumerate(regression.others.tolist()):
                 block = information[a * number : (a + 1) * number, a * number : (a + 1) * number]
                 occurs = 0.5 <= total[j] <= total.sum() - 0.5
@@ -202,20 +205,23 @@ class CovariateEM:
                     row[others[left // number], left % number] += step
                 left -= others.size * number
             counts = self.expect(self.with_weights(model, weights))[1]
-            found = [self.regression(model, counts, i).gradient(row)[free[i]] for i, row in enumerate(weights)]
-            return np.concatenate([part.reshape(-1) for part in found])
+            found: list[FloatArray] = []
+            for i, row in enumerate(weights):
+                regression = self.regression(model, counts, i)
+                found.append(regression.gradient(row, regression.log_probabilities(row))[free[i]].reshape(-1))
+            return np.concatenate(found)
 
         information = np.array([(gradient(p, -STEP) - gradient(p, STEP)) / (2.0 * STEP) for p in range(size)])
         information = information.reshape(size, size)
         value, direction = np.linalg.eigh((information + information.T) / 2.0)
         flat = 1e-7 * float(value.max(initial=0.0)) + 1e-6
-        if value.min(initial=0.0) < -10.0 * flat:
-            raise ModelError(
-                "the log-likelihood has no maximum near this model, so that its coefficients have no standard errors: "
-                "take those of the model that fit(z, covariates) returns"
-            )
         known = value > flat
         root = direction[:, known] / np.sqrt(value[known])
+        if value.min(initial=0.0) < -10.0 * flat or ((gradient(0, 0.0) @ root) ** 2).sum() > NEAR**2:
+            raise ModelError(
+                "the log-likelihood has no maximum near this model, so that its coefficients have no standard errors: "
+                "take those of the model that fit(z, covariates) returns, without a ridge"
+            )
         # An intercept that belongs to covariates of 0, and slopes per unit.
         units = np.diag(np.append(1.0, 1.0 / self.columns.scale))
         units[0, 1:] = -self.columns.mean / self.columns.scale
@@ -230,5 +236,5 @@ class CovariateEM:
         return errors
 
     def _no_counts(self, model: CovariateParameters) -> TransitionCounts:
-        shape = (len(self.columns.rows), model.n_states, model.n_states)
+        shape = (self.columns.rows.shape[1], model.n_states, model.n_states)
         return TransitionCounts(np.zeros(model.n_states), np.zeros(shape), np.zeros((0, model.n_states)))

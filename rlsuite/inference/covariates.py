@@ -267,7 +267,7 @@ class Columns(NamedTuple):
     scale: FloatArray
     """(D,) float64: standard deviations"""
     rows: FloatArray
-    """(U, 1 + D) float64: for each covariates that differ; the first column is 1"""
+    """(1 + D, U) float64: for each covariates that differ; the first row is 1"""
 
 
 def columns_of(seen: WithCovariates, *, penalised: bool) -> Columns:
@@ -308,5 +308,5 @@ def columns_of(seen: WithCovariates, *, penalised: bool) -> Columns:
                     f"covariates[:, {d}] is a sum of multiples of the columns before it: its slopes cannot be told "
                     "from theirs. Leave the column out, or pass ridge=1"
                 )
-    rows = np.column_stack([np.ones(len(seen.points)), (seen.points - mean) / scale])
+    rows = np.vstack([np.ones(len(seen.points)), ((seen.points - mean) / scale).T])
     return Columns(mean, scale, rows)

@@ -9,6 +9,8 @@ and the weights maximise sum_uj n_uj ln P_uj - 1/2 sum_jc penalty_c w_jc^2. That
 learning by expectation maximisation climbs whenever it ends.
 """
 
+from collections.abc import Iterable
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -54,16 +56,16 @@ def log_transitions(transition: FloatArray, slope: FloatArray, moved: FloatArray
         )
     with np.errstate(divide="ignore"):
         scores += np.log(transition)
-    return scores - _log_sums(scores)
+    return scores - _log_sum(scores[:, :, j] for j in range(states))[:, :, np.newaxis]
 
 
 class Regression(NamedTuple):
     """Expected counts of the J outcomes, and what they depend on."""
 
     columns: FloatArray
-    """(U, C) float64: v, the covariates; the first column is 1"""
+    """(C, U) float64: v, the covariates; the first row is 1"""
     counts: FloatArray
-    """(U, J) float64: n"""
+    """(J, U) float64: n"""
     penalty: FloatArray
     """(C,) float64"""
     reference: int
@@ -72,54 +74,52 @@ class Regression(NamedTuple):
     @property
     def others(self) -> IndexArray:
         """(J - 1,) int64: the outcomes that have weights."""
-        return np.array([j for j in range(self.counts.shape[1]) if j != self.reference], dtype=np.int64)
+        return np.array([j for j in range(len(self.counts)) if j != self.reference], dtype=np.int64)
 
     def log_probabilities(self, weights: FloatArray) -> FloatArray:
-        """Return ln P (U, J) for weights (J, C)."""
-        scores = self.columns @ weights.T
-        return scores - _log_sums(scores)
+        """Return ln P (J, U) for weights (J, C)."""
+        scores = weights @ self.columns
+        return scores - _log_sum(scores)
 
-    def objective(self, weights: FloatArray) -> tuple[float, float]:
-        """Return what is maximised, and a bound on its rounding."""
-        terms = self.counts * self.log_probabilities(weights)
-        value = float(terms.sum() - 0.5 * (self.penalty * weights**2).sum())
-        return value, ROUNDING * (1.0 - float(terms.sum()))
+    def objective(self, weights: FloatArray, logs: FloatArray) -> float:
+        """Return what is maximised, at weights whose probabilities have these logarithms."""
+        return float(np.vdot(self.counts, logs) - 0.5 * (self.penalty * weights**2).sum())
 
-    def gradient(self, weights: FloatArray) -> FloatArray:
+    def gradient(self, weights: FloatArray, logs: FloatArray) -> FloatArray:
         """Return the gradient (J, C); that of the reference is not 0."""
-        expected = np.exp(self.log_probabilities(weights)) * self.counts.sum(axis=1, keepdims=True)
-        return (self.counts - expected).T @ self.columns - self.penalty * weights
+        return (self.counts - np.exp(logs) * self.counts.sum(axis=0)) @ self.columns.T - self.penalty * weights
 
-    def information(self, weights: FloatArray) -> FloatArray:
+    def information(self, logs: FloatArray) -> FloatArray:
         """Return minus the matrix of second derivatives: ((J - 1) C, (J - 1) C), by outcome and column."""
-        others, number = self.others, self.columns.shape[1]
-        share = np.exp(self.log_probabilities(weights))[:, others]
-        total = self.counts.sum(axis=1)
-        found = np.empty((others.size, number, others.size, number))
-        for a in range(others.size):
-            for b in range(a + 1):
-                each = total * share[:, a] * ((a == b) - share[:, b])
-                found[a, :, b] = found[b, :, a] = (self.columns * each[:, np.newaxis]).T @ self.columns
+        number, share, total = len(self.columns), np.exp(logs[self.others]), self.counts.sum(axis=0)
+        squares = (self.columns[:, np.newaxis] * self.columns).reshape(number**2, -1).T
+        found = np.empty((len(share), number, len(share), number))
+        for a in range(len(share)):
+            each = -total * share[a] * share[: a + 1]
+            each[a] += total * share[a]
+            for b, block in enumerate((each @ squares).reshape(-1, number, number)):
+                found[a, :, b] = found[b, :, a] = block
             found[a, :, a] += np.diag(self.penalty)
-        return found.reshape(others.size * number, -1)
+        return found.reshape(len(share) * number, -1)
 
     def most_probable(self, weights: FloatArray) -> FloatArray:
         """Return the weights (J, C) that maximise; the search begins with those given, the reference's being 0."""
-        enough = GRADIENT * max(1.0, float(self.counts.sum()))
-        others = self.others
-        value, rounding = self.objective(weights)
+        total, others = max(1.0, float(self.counts.sum())), self.others
+        logs = self.log_probabilities(weights)
+        value = self.objective(weights, logs)
         for _ in range(MOST_STEPS):
-            slope = self.gradient(weights)[others]
-            if np.abs(slope).max(initial=0.0) <= enough:
+            slope = self.gradient(weights, logs)[others]
+            if np.abs(slope).max(initial=0.0) <= GRADIENT * total:
                 break
             step = np.zeros(weights.shape)
-            step[others] = _solved(self.information(weights), slope.reshape(-1)).reshape(slope.shape)
-            share = 1.0
+            step[others] = _solved(self.information(logs), slope.reshape(-1)).reshape(slope.shape)
+            share, lowest = 1.0, value - ROUNDING * (total + abs(value))
             while True:
-                tried, of_tried = weights + share * step, -np.inf
+                tried = weights + share * step
                 with np.errstate(over="ignore", invalid="ignore"):
-                    of_tried = self.objective(tried)[0]
-                if of_tried >= value - rounding:  # not <, so that NaN counts as a fall
+                    logs = self.log_probabilities(tried)
+                    of_tried = self.objective(tried, logs)
+                if of_tried >= lowest:  # not <, so that NaN counts as a fall
                     break
                 share *= 0.5
                 if share < 1e-12:
@@ -128,11 +128,14 @@ class Regression(NamedTuple):
         return weights
 
 
-def _log_sums(scores: FloatArray) -> FloatArray:
-    """Return the logarithms of the sums of exponentials of the last axis, which stays as one of size 1."""
-    largest = scores.max(axis=-1, keepdims=True)
-    found: FloatArray = largest + np.log(np.exp(scores - largest).sum(axis=-1, keepdims=True))
-    return found
+def _log_sum(terms: Iterable[FloatArray]) -> FloatArray:
+    """Return ln sum_j exp(terms_j), for each entry; NumPy is slow along a short axis."""
+    parts = list(terms)
+    largest = reduce(np.maximum, parts)
+    total = np.zeros(largest.shape)
+    for part in parts:
+        total += np.exp(part - largest)
+    return largest + np.log(total)
 
 
 def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:

@@ -169,9 +169,9 @@ def test_learning():
         _, counts = problem.expect(first.centered(problem.columns.mean))
         for i, row in enumerate(problem.weights(found)):
             regression = problem.regression(found, counts, i)
-            best = regression.most_probable(row)
-            assert np.abs(regression.gradient(best)[regression.others]).max() < 1e-6
-            assert regression.objective(best)[0] >= regression.objective(row)[0]
+            best, logs = regression.most_probable(row), regression.log_probabilities
+            assert np.abs(regression.gradient(best, logs(best))[regression.others]).max() < 1e-6
+            assert regression.objective(best, logs(best)) >= regression.objective(row, logs(row))
     # One iteration in plain NumPy.
     rows, moves, gammas = [], [], []
     for part, each in zip(z, u, strict=True):
@@ -195,20 +195,21 @@ def test_the_regression_is_that_of_scikit_learn_and_its_derivatives_are_right():
     columns = np.column_stack([np.ones(200), rng.normal(size=(200, 2))])
     outcome = rng.integers(3, size=200)
     counts = np.eye(3)[outcome] * rng.exponential(size=(200, 1))
-    regression = Regression(columns, counts, np.zeros(3), reference=1)
+    regression = Regression(columns.T, counts.T, np.zeros(3), reference=1)
+    logs = regression.log_probabilities
     weights = np.where([[True], [False], [True]], rng.normal(size=(3, 3)), 0.0)
 
     def objective(flat):
         moved = weights.copy()
         moved[[0, 2]] = flat.reshape(2, 3)
-        return regression.objective(moved)[0]
+        return regression.objective(moved, logs(moved))
 
     numeric = approx_fprime(weights[[0, 2]].reshape(-1), objective, 1e-6)
-    assert np.abs(numeric - regression.gradient(weights)[[0, 2]].reshape(-1)).max() < 1e-3
+    assert np.abs(numeric - regression.gradient(weights, logs(weights))[[0, 2]].reshape(-1)).max() < 1e-3
     steps = 1e-5 * np.eye(6)
     moved = [weights + np.insert(step.reshape(2, 3), 1, 0.0, axis=0) for step in (*steps, *-steps)]
-    slopes = np.array([regression.gradient(one)[[0, 2]].reshape(-1) for one in moved])
-    assert np.abs(regression.information(weights) + (slopes[:6] - slopes[6:]) / 2e-5).max() < 1e-5
+    slopes = np.array([regression.gradient(one, logs(one))[[0, 2]].reshape(-1) for one in moved])
+    assert np.abs(regression.information(logs(weights)) + (slopes[:6] - slopes[6:]) / 2e-5).max() < 1e-5
     best = regression.most_probable(weights)
     theirs = LogisticRegression(C=1e12, tol=1e-10, max_iter=10_000, fit_intercept=False)
     theirs.fit(columns, outcome, sample_weight=counts.sum(axis=1))
