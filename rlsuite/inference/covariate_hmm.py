@@ -22,6 +22,7 @@ from rlsuite.core.checks import Seed, finite_number, generator, whole_number
 from rlsuite.core.compiling_clock import CompilingClock
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import FileError, ModelError, ParameterError
+from rlsuite.features.estimators import one_thread
 from rlsuite.inference.baum_welch import warn_of_collapse
 from rlsuite.inference.covariate_learning import CovariateEM
 from rlsuite.inference.covariates import (
@@ -29,6 +30,7 @@ from rlsuite.inference.covariates import (
     CovariateParameters,
     Passes,
     WithCovariates,
+    centered,
     columns_of,
     covariate_rows,
     with_covariates,
@@ -290,7 +292,7 @@ class CovariateHMM(CovariateParameters):
         clock = CompilingClock("expectation maximisation", deadline=deadline, progress=progress)
         seen = self._seen(z, covariates, lengths)
         problem = CovariateEM(self, seen, columns_of(seen, penalised=ridge > 0.0), prior, float(ridge))
-        with clock:
+        with clock, one_thread():
             best, reached = best_of_starts(problem, problem.starts(self, starts, rng), limits, clock)
         record = record_of(
             best,
@@ -320,7 +322,7 @@ class CovariateHMM(CovariateParameters):
         """
         seen = self._seen(z, covariates, lengths)
         problem = CovariateEM(self, seen, columns_of(seen, penalised=False), None, 0.0)
-        return problem.standard_errors(self.centered(problem.columns.mean))
+        return problem.standard_errors(centered(self, problem.columns.mean))
 
     @says_what_to_write
     def replace(  # pyright: ignore[reportIncompatibleMethodOverride] - slopes are one thing more, and "Self" less

@@ -17,7 +17,7 @@ import numpy as np
 
 from rlsuite.errors import ConvergenceWarning, ModelError, level_of_the_caller
 from rlsuite.inference import dirichlet
-from rlsuite.inference.covariates import Coefficients, Columns, CovariateParameters, Passes, WithCovariates
+from rlsuite.inference.covariates import Coefficients, Columns, CovariateParameters, Passes, WithCovariates, centered
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.multinomial_logit import Regression
 from rlsuite.models.aliases import FloatArray
@@ -71,7 +71,7 @@ class CovariateEM:
     ) -> Iterator[CovariateParameters]:
         """Yield the model, and random ones with the same zeros and slopes of 0."""
         center = self.columns.mean
-        yield model.centered(center)
+        yield centered(model, center)
         for _ in range(number - 1):
             drawn = [rng.exponential(size=rows.shape) * (rows > 0.0) for rows in (model.start, model.dense_transition)]
             start, transition = (rows / rows.sum(axis=-1, keepdims=True) for rows in drawn)

@@ -99,13 +99,14 @@ class CovariateParameters(HMMParameters):
         fits_in_memory(f"{len(points)} transition matrices", 32 * len(points) * self.n_states**2)
         return np.ascontiguousarray(log_transitions(self.dense_transition, self.slope, points - self.center))
 
-    def centered(self, center: FloatArray) -> CovariateParameters:
-        """Return the same model with another center."""
-        possible = self.dense_transition > 0.0
-        rows = np.exp(self.log_matrices(center[np.newaxis])[0])
-        rows = np.where(possible, np.maximum(rows, np.finfo(np.float64).tiny), 0.0)
-        rows /= rows.sum(axis=1, keepdims=True)
-        return CovariateParameters(self.start, rows, self.emission, self.slope, center, self.state_labels)
+
+def centered(model: CovariateParameters, center: FloatArray) -> CovariateParameters:
+    """Return the same model with another center."""
+    possible = model.dense_transition > 0.0
+    rows = np.exp(model.log_matrices(center[np.newaxis])[0])
+    rows = np.where(possible, np.maximum(rows, np.finfo(np.float64).tiny), 0.0)
+    rows /= rows.sum(axis=1, keepdims=True)
+    return CovariateParameters(model.start, rows, model.emission, model.slope, center, model.state_labels)
 
 
 def covariate_rows(name: str, given: ArrayLike, number: int, length: int | None = None) -> FloatArray:

@@ -29,6 +29,7 @@ from rlsuite.inference import (
     Poisson,
     Product,
 )
+from rlsuite.inference.covariate_hmm import FittedCovariateHMM
 from rlsuite.inference.durations import NegativeBinomialDurations, PoissonDurations, TableDurations
 from rlsuite.inference.hsmm import FittedHSMM
 from rlsuite.planning import BoundsTrace
@@ -36,6 +37,10 @@ from rlsuite.planning import BoundsTrace
 NOT_OF_THE_CLASS = {
     ("HMM", "fit"): "what was learned also says how",
     ("HSMM", "fit"): "what was learned also says how",
+    ("CovariateHMM", "fit"): "what was learned also says how",
+    ("CovariateHMM", "replace"): "what was learned is not true of a changed copy",
+    ("FittedCovariateHMM", "read"): "how it was learned is not in a file",
+    ("FittedCovariateHMM", "from_hmm"): "a plain model was not learned so",
     ("FittedHSMM", "read"): "how it was learned is not in a file",
     ("HSMM", "replace"): "what was learned is not true of a changed copy",
     ("FittedHMM", "_plain"): "that is its purpose",
@@ -135,6 +140,10 @@ LIGHT = [0.5, 0.5], [[0, 1], [1, 0]], O, [[0.5, 0.5], [1, 0]]
 
 def hsmm() -> rl.HSMM:
     return rl.HSMM(*LIGHT)
+
+
+def covariate_hmm() -> rl.CovariateHMM:
+    return rl.CovariateHMM.from_hmm(hmm(), 1)
 
 
 def read(model: Any, suffix: str) -> Callable[[Any, Path], Any]:
@@ -259,6 +268,8 @@ CALLS: dict[type, dict[str, list[Callable[[Any, Path], Any]]]] = {
     FittedHMM: {},
     rl.HSMM: {"read": [read(hsmm, ".npz")]},
     FittedHSMM: {},
+    rl.CovariateHMM: {"read": [read(covariate_hmm, ".npz")], "from_hmm": [lambda c, _: c.from_hmm(hmm(), 2)]},
+    FittedCovariateHMM: {},
     TableDurations: {"fit_weighted": [lambda c, _: c(LIGHT[3]).fit_weighted(np.ones((2, 2)), 0.0)]},
     PoissonDurations: {"fit_weighted": [lambda c, _: c([2.0]).fit_weighted(np.ones((1, 9)), 0.0)]},
     NegativeBinomialDurations: {"fit_weighted": [lambda c, _: c([2.0], [1.0]).fit_weighted(np.ones((1, 9)), 0.0)]},

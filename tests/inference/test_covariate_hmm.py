@@ -13,7 +13,7 @@ import rlsuite as rl
 from rlsuite.errors import CallError, ConvergenceWarning, FileError, ModelError, ParameterError
 from rlsuite.inference import CovariateHMM, Gaussian
 from rlsuite.inference.covariate_learning import CovariateEM, TransitionCounts
-from rlsuite.inference.covariates import Passes, columns_of, with_covariates
+from rlsuite.inference.covariates import Passes, centered, columns_of, with_covariates
 from rlsuite.inference.multinomial_logit import Regression
 from rlsuite.reference import covariate_hmm as reference
 
@@ -145,52 +145,8 @@ def three_states(seed, n):
     return truth, [truth.sample(each, seed=rng)[0] for each in u], u
 
 
-def test_learning():
-    truth, z, u = three_states(0, 4_000)
-    first = truth.replace(slope=np.zeros((3, 3, 2)), emission=Gaussian([-1.0, 5.0, 7.0], [2.0, 2.0, 2.0]))
-    found = first.fit(z, covariates=u)
-    assert found.learning.converged
-    assert found.learning.n_parameters == 2 + 5 + 10 + 6
-    error, coefficients, true = found.standard_errors(z, u), found.coefficients, truth.coefficients
-    free = np.isfinite(error.intercept)
-    assert free.sum() == 5, "of 9 transitions one is impossible, and three are references"
-    deviations = np.append(
-        (coefficients.intercept[free] - true.intercept[free]) / error.intercept[free],
-        (coefficients.slope[free] - true.slope[free]) / error.slope[free],
-    )
-    assert np.abs(deviations).max() < 3.3
-    assert np.sqrt((deviations**2).mean()) < 1.5
-    # The likelihood has a maximum there, and every iteration climbs; with a penalty, what is penalised does.
-    for ridge, prior in ((0.0, None), (3.0, None), (3.0, 2.0)):
-        found = first.fit(z, u, ridge=ridge, prior=prior, max_iterations=10, tol=0)
-        assert (np.diff(found.learning.log_posteriors_) > -1e-9).all()
-        seen = with_covariates(found.emission, z, u, None, 2)
-        problem = CovariateEM(found, seen, columns_of(seen, penalised=False), prior, ridge)
-        _, counts = problem.expect(first.centered(problem.columns.mean))
-        for i, row in enumerate(problem.weights(found)):
-            regression = problem.regression(found, counts, i)
-            best, logs = regression.most_probable(row), regression.log_probabilities
-            assert np.abs(regression.gradient(best, logs(best))[regression.others]).max() < 1e-6
-            assert regression.objective(best, logs(best)) >= regression.objective(row, logs(row))
-    # One iteration in plain NumPy.
-    rows, moves, gammas = [], [], []
-    for part, each in zip(z, u, strict=True):
-        b = np.exp(first.emission.log_likelihoods(first.emission.check(part)))
-        found = reference.expected_moves(first.start, reference.logit_transitions(*first.coefficients, each)[:-1], b)
-        rows.append(each[:-1])
-        moves.append(found[0])
-        gammas.append(found[1])
-    X = np.column_stack([np.ones(4_000 - 4), np.concatenate(rows)])
-    one = first.fit(z, u, max_iterations=1, tol=0)
-    expected = reference.multinomial_logit(X, np.concatenate(moves)[:, 0], iterations=10)
-    assert np.abs(one.coefficients.intercept[0] - expected[:, 0]).max() < 1e-9
-    assert np.abs(one.coefficients.slope[0] - expected[:, 1:]).max() < 1e-9
-    assert np.abs(one.start - np.mean([gamma[0] for gamma in gammas], axis=0)).max() < 1e-12
-    # Other restarts end no worse.
-    assert first.fit(z[:1], u[:1], restarts=2).learning.reached_.size == 2
-
-
-def test_the_regression_is_that_of_scikit_learn_and_its_derivatives_are_right():
+def check_the_regression():
+    """It is that of scikit-learn, and its derivatives are right."""
     rng = np.random.default_rng(2)
     columns = np.column_stack([np.ones(200), rng.normal(size=(200, 2))])
     outcome = rng.integers(3, size=200)
@@ -215,6 +171,61 @@ def test_the_regression_is_that_of_scikit_learn_and_its_derivatives_are_right():
     theirs.fit(columns, outcome, sample_weight=counts.sum(axis=1))
     assert np.abs(best - (theirs.coef_ - theirs.coef_[1])).max() < 1e-4
     assert np.abs(best - weights).max() > 0.1
+
+
+def test_learning():
+    truth, z, u = three_states(0, 4_000)
+    first = truth.replace(slope=np.zeros((3, 3, 2)), emission=Gaussian([-1.0, 5.0, 7.0], [2.0, 2.0, 2.0]))
+    found = first.fit(z, covariates=u)
+    assert found.learning.converged
+    assert found.learning.n_parameters == 2 + 5 + 10 + 6
+    error, coefficients, true = found.standard_errors(z, u), found.coefficients, truth.coefficients
+    free = np.isfinite(error.intercept)
+    assert free.sum() == 5, "of 9 transitions one is impossible, and three are references"
+    deviations = np.append(
+        (coefficients.intercept[free] - true.intercept[free]) / error.intercept[free],
+        (coefficients.slope[free] - true.slope[free]) / error.slope[free],
+    )
+    assert np.abs(deviations).max() < 3.3
+    assert np.sqrt((deviations**2).mean()) < 1.5
+    # The likelihood has a maximum there, and every iteration climbs; with a penalty, what is penalised does.
+    for ridge, prior in ((0.0, None), (3.0, None), (3.0, 2.0)):
+        found = first.fit(z, u, ridge=ridge, prior=prior, max_iterations=10, tol=0)
+        assert (np.diff(found.learning.log_posteriors_) > -1e-9).all()
+        seen = with_covariates(found.emission, z, u, None, 2)
+        problem = CovariateEM(found, seen, columns_of(seen, penalised=False), prior, ridge)
+        _, counts = problem.expect(centered(first, problem.columns.mean))
+        for i, row in enumerate(problem.weights(found)):
+            regression = problem.regression(found, counts, i)
+            best, logs = regression.most_probable(row), regression.log_probabilities
+            assert np.abs(regression.gradient(best, logs(best))[regression.others]).max() < 1e-6
+            assert regression.objective(best, logs(best)) >= regression.objective(row, logs(row))
+    # One iteration in plain NumPy.
+    rows, moves, gammas = [], [], []
+    for part, each in zip(z, u, strict=True):
+        b = np.exp(first.emission.log_likelihoods(first.emission.check(part)))
+        found = reference.expected_moves(first.start, reference.logit_transitions(*first.coefficients, each)[:-1], b)
+        rows.append(each[:-1])
+        moves.append(found[0])
+        gammas.append(found[1])
+    X = np.column_stack([np.ones(4_000 - 4), np.concatenate(rows)])
+    one = first.fit(z, u, max_iterations=1, tol=0)
+    expected = reference.multinomial_logit(X, np.concatenate(moves)[:, 0], iterations=10)
+    assert np.abs(one.coefficients.intercept[0] - expected[:, 0]).max() < 1e-9
+    assert np.abs(one.coefficients.slope[0] - expected[:, 1:]).max() < 1e-9
+    assert np.abs(one.start - np.mean([gamma[0] for gamma in gammas], axis=0)).max() < 1e-12
+    # Other restarts end no worse.
+    assert first.fit(z[:1], u[:1], restarts=2).learning.reached_.size == 2
+    check_the_regression()
+    # Where nothing was seen, all stays as it is.
+    counts = TransitionCounts(np.ones(2), np.zeros((3, 2, 2)), np.zeros((3, 2)))
+    model = CovariateHMM([0.4, 0.6], [[0.9, 0.1], [0.3, 0.7]], LEVELS, [[0, 1.5], [-1.0, 0]])
+    seen = with_covariates(LEVELS, [0.0, 1.0, 2.0], [0.0, 1.0, 2.0], None, 1)
+    problem = CovariateEM(model, seen, columns_of(seen, penalised=False), None, 0.0)
+    found = problem.maximise(centered(model, problem.columns.mean), counts)
+    assert np.abs(found.transition - model.transitions([0.5])[0]).max() < 1e-12
+    assert np.abs(found.slope - model.slope).max() < 1e-12
+    assert found.start.tolist() == [0.5, 0.5]
 
 
 @pytest.mark.slow
@@ -252,7 +263,7 @@ def test_files_words_and_bad_input(tmp_path):
     for again in (CovariateHMM.read(tmp_path / "model.npz"), pickle.loads(pickle.dumps(model)), model.replace()):
         assert again.score(z, u) == model.score(z, u)
         assert (again.state_labels, repr(again)) == (model.state_labels, repr(model))
-    moved = model.centered(np.array([5.0, -3.0]))
+    moved = centered(model, np.array([5.0, -3.0]))
     assert np.abs(np.exp(moved.log_matrices(u)) - model.transitions(u)).max() < 1e-12
     assert moved.center.tolist() == [5.0, -3.0]
     # Where the covariates decide for certain, no slope is the most probable: that is said, and a ridge ends it.
@@ -309,14 +320,3 @@ def test_files_words_and_bad_input(tmp_path):
         with pytest.raises(error, match=words):
             call()
     assert np.isfinite(two.fit(follows, twice, ridge=1.0).slope).all()
-
-
-def test_counts_stay_where_nothing_was_seen():
-    counts = TransitionCounts(np.ones(2), np.zeros((3, 2, 2)), np.zeros((3, 2)))
-    model = CovariateHMM([0.4, 0.6], [[0.9, 0.1], [0.3, 0.7]], LEVELS, [[0, 1.5], [-1.0, 0]])
-    seen = with_covariates(LEVELS, [0.0, 1.0, 2.0], [0.0, 1.0, 2.0], None, 1)
-    problem = CovariateEM(model, seen, columns_of(seen, penalised=False), None, 0.0)
-    found = problem.maximise(model.centered(problem.columns.mean), counts)
-    assert np.abs(found.transition - model.transitions([0.5])[0]).max() < 1e-12
-    assert np.abs(found.slope - model.slope).max() < 1e-12
-    assert found.start.tolist() == [0.5, 0.5]
