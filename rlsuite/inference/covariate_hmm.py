@@ -39,7 +39,6 @@ from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.expectation_maximisation import Learning, Limits, best_of_starts, record_of
 from rlsuite.inference.hmm import HMM, emission_arrays, emission_from
 from rlsuite.inference.sequences import Array, Observations
-from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
 from rlsuite.models.files import reading_model, text, text_in, write_arrays
 
@@ -91,7 +90,17 @@ class CovariateHMM(CovariateParameters):
 
     @classmethod
     def from_hmm(cls, hmm: HMM, n_covariates: int) -> Self:
-        """Return the plain model as one whose slopes are all 0: a start for learning."""
+        """Return the plain model as one whose slopes are all 0: a start for learning.
+
+        Raises
+        ------
+        ParameterError
+            If it is no `HMM`, or the number of covariates is not positive.
+        """
+        if not isinstance(cast("object", hmm), HMM):
+            raise ParameterError(
+                f"hmm is a {type(hmm).__name__}, not an HMM; the model that an estimator has learned is its hmm_"
+            )
         states = hmm.n_states
         slope = np.zeros((states, states, whole_number("n_covariates", n_covariates)))
         return cls(hmm.start, hmm.dense_transition, hmm.emission, slope, None, hmm.state_labels)
@@ -116,14 +125,16 @@ class CovariateHMM(CovariateParameters):
         ModelError
             If the covariates are malformed.
         """
-        point = validation.floats("covariates", covariates).reshape(1, -1)
+        point = cast("ArrayLike", [covariates])
         return HMM(self.start, self.transitions(point)[0], self.emission, self.state_labels)
 
+    @says_what_to_write
     def score(self, z: Observations, covariates: Observations, lengths: ArrayLike | None = None) -> float:
         """Return ln Pr[z | covariates], summed over the sequences, in nats; minus infinity if one is impossible."""
         passes = Passes(self, self._seen(z, covariates, lengths))
         return float(sum(passes.score(n) for n in range(len(passes.seen.data))))
 
+    @says_what_to_write
     def filter(
         self, z: Observations, covariates: Observations, lengths: ArrayLike | None = None
     ) -> FloatArray | list[FloatArray]:
@@ -136,6 +147,7 @@ class CovariateHMM(CovariateParameters):
         """
         return self._each(Passes.filtered, z, covariates, lengths)
 
+    @says_what_to_write
     def smooth(
         self, z: Observations, covariates: Observations, lengths: ArrayLike | None = None
     ) -> FloatArray | list[FloatArray]:
@@ -148,6 +160,7 @@ class CovariateHMM(CovariateParameters):
         """
         return self._each(lambda passes, n: passes.smoothed(n, passes.empty_moves())[0], z, covariates, lengths)
 
+    @says_what_to_write
     def decode(
         self, z: Observations, covariates: Observations, lengths: ArrayLike | None = None
     ) -> IndexArray | list[IndexArray]:
@@ -305,6 +318,7 @@ class CovariateHMM(CovariateParameters):
         problem.warn_of_separation(best.model)
         return FittedCovariateHMM(best.model, Learning(**record))
 
+    @says_what_to_write
     def standard_errors(
         self, z: Observations, covariates: Observations, lengths: ArrayLike | None = None
     ) -> Coefficients:

@@ -117,10 +117,13 @@ def covariate_rows(name: str, given: ArrayLike, number: int, length: int | None 
     ModelError
         If the shape is another one, or a number is missing.
     """
-    try:
-        found = validation.floats(name, given)
-    except ModelError as cause:
-        raise ModelError(f"{cause}; covariates are known at all times: fill in what is missing") from cause
+    found = validation.array(name, given).astype(np.float64)
+    if not np.isfinite(found).all():
+        index = np.argwhere(~np.isfinite(found))[0].tolist()
+        raise ModelError(
+            f"{name}{index} is {found[tuple(index)]:g}; covariates are finite numbers, known at all times: fill in "
+            "what is missing"
+        )
     if found.ndim == 1 and number == 1:
         found = found[:, np.newaxis]
     if found.ndim != 2 or found.shape[1] != number:
@@ -177,8 +180,16 @@ def with_covariates(
     else:
         x = covariate_rows("covariates", cast("ArrayLike", covariates), number, len(data.z))
     values, row = emission.distinct(data.z)
-    points, which = np.unique(x, axis=0, return_inverse=True)
-    return WithCovariates(data, values, row, points, which.reshape(-1).astype(np.int64))
+    return WithCovariates(data, values, row, *_distinct(x))
+
+
+def _distinct(x: FloatArray) -> tuple[FloatArray, IndexArray]:
+    """Return the rows (U, D) that differ, and the number of each row (T,); faster than `numpy.unique` of rows."""
+    number = index = np.zeros(len(x), dtype=np.int64)
+    for column in x.T:
+        of_column = np.unique(column, return_inverse=True)[1]
+        _, index, number = np.unique(number * len(x) + of_column, return_index=True, return_inverse=True)
+    return x[index], number.astype(np.int64)
 
 
 class Passes:

@@ -4,9 +4,10 @@ Of J outcomes, one is the reference. With the columns v_u (C,), the first of whi
 
     P_uj = exp(w_j . v_u) / sum_k exp(w_k . v_u),   w_reference = 0,
 
-and the weights maximise sum_uj n_uj ln P_uj - 1/2 sum_jc penalty_c w_jc^2. That is a concave function. Newton's method
-(McCullagh & Nelder, "Generalized linear models", 1989, 5.2) with a search along each step never lowers it, so that
-learning by expectation maximisation climbs whenever it ends.
+and the weights maximise sum_uj n_uj ln P_uj - 1/2 sum_jc penalty_c w_jc^2, a concave function. Newton's method finds
+them (McCullagh & Nelder, "Generalized linear models", 1989, 5.2). Where its step does not climb, a share of the bound
+of Boehning (1992) is added to the matrix of second derivatives; with all of it, any step does. So learning by
+expectation maximisation climbs wherever it ends.
 """
 
 from collections.abc import Iterable
@@ -21,8 +22,11 @@ from rlsuite.models.aliases import FloatArray, IndexArray
 GRADIENT = 1e-10
 """Newton's method ends when no entry of the gradient is larger than this, for each expected outcome."""
 
-MOST_STEPS = 200
+MOST_STEPS = 1000
 """Newton steps at most. Separable counts, which have no finite maximum, take some thirty."""
+
+LEAST_DAMPING = 1e-6
+"""Share of the bound of the information that is added to it first, when Newton's step does not climb."""
 
 ROUNDING = 1e-13
 """By how much, relative to the sum of its terms, rounding may lower what is maximised."""
@@ -102,29 +106,40 @@ class Regression(NamedTuple):
             found[a, :, a] += np.diag(self.penalty)
         return found.reshape(len(share) * number, -1)
 
+    @property
+    def bound(self) -> FloatArray:
+        """What no information exceeds, whatever the weights (Boehning 1992): ((J - 1) C, (J - 1) C)."""
+        block = 0.5 * (self.columns * self.counts.sum(axis=0)) @ self.columns.T + np.diag(self.penalty)
+        number, others = len(block), len(self.counts) - 1
+        found = np.zeros((others, number, others, number))
+        found[np.arange(others), :, np.arange(others)] = block
+        return found.reshape(others * number, -1)
+
     def most_probable(self, weights: FloatArray) -> FloatArray:
         """Return the weights (J, C) that maximise; the search begins with those given, the reference's being 0."""
-        total, others = max(1.0, float(self.counts.sum())), self.others
+        total, others, bound = max(1.0, float(self.counts.sum())), self.others, self.bound
         logs = self.log_probabilities(weights)
-        value = self.objective(weights, logs)
+        value, damping = self.objective(weights, logs), 0.0
         for _ in range(MOST_STEPS):
             slope = self.gradient(weights, logs)[others]
             if np.abs(slope).max(initial=0.0) <= GRADIENT * total:
                 break
-            step = np.zeros(weights.shape)
-            step[others] = _solved(self.information(logs), slope.reshape(-1)).reshape(slope.shape)
-            share, lowest = 1.0, value - ROUNDING * (total + abs(value))
+            information = self.information(logs)
             while True:
-                tried = weights + share * step
+                step = np.zeros(weights.shape)
+                step[others] = _solved(information + damping * bound, slope.reshape(-1)).reshape(slope.shape)
+                lowest = value + 0.01 * float((step[others] * slope).sum()) - ROUNDING * (total + abs(value))
                 with np.errstate(over="ignore", invalid="ignore"):
+                    tried = weights + step
                     logs = self.log_probabilities(tried)
                     of_tried = self.objective(tried, logs)
                 if of_tried >= lowest:  # not <, so that NaN counts as a fall
                     break
-                share *= 0.5
-                if share < 1e-12:
+                if damping > 1e6:
                     return weights
+                damping = max(10.0 * damping, LEAST_DAMPING)  # from 1 on, any step climbs
             weights, value = tried, of_tried
+            damping = damping / 10.0 if damping > LEAST_DAMPING else 0.0
         return weights
 
 

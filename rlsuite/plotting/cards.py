@@ -252,7 +252,7 @@ def _of_hsmm(hsmm: "HSMM") -> Card:
 def _of_covariate_hmm(hmm: "CovariateHMM") -> Card:
     facts: dict[str, object] = {"states": hmm.n_states, "covariates": hmm.n_covariates}
     facts["emission"] = type(hmm.emission).__name__
-    return Card(type(hmm).__name__, facts, figures=[lambda: diagram(hmm.at(hmm.center))])
+    return Card(type(hmm).__name__, facts, figures=[lambda: diagram(hmm)])
 
 
 @card_of("OnlineFilter")

@@ -53,15 +53,6 @@ def expected_moves(
         Pr[x_t = k | z].
     log_likelihood : float
         ln Pr[z], in nats.
-
-    Examples
-    --------
-    A state that is left for certain in the first step, and not in the second:
-
-    >>> swap, stay = np.eye(2)[::-1], np.eye(2)
-    >>> seen = np.array([[0.9, 0.2], [1.0, 1.0], [1.0, 1.0]])
-    >>> expected_moves(np.array([0.5, 0.5]), np.array([swap, stay]), seen)[1].round(3).tolist()
-    [[0.818, 0.182], [0.182, 0.818], [0.182, 0.818]]
     """
     alpha, scale = np.empty_like(likelihood), np.empty(len(likelihood))
     predicted = start

@@ -170,11 +170,14 @@ def check_the_regression():
     theirs = LogisticRegression(C=1e12, tol=1e-10, max_iter=10_000, fit_intercept=False)
     theirs.fit(columns, outcome, sample_weight=counts.sum(axis=1))
     assert np.abs(best - (theirs.coef_ - theirs.coef_[1])).max() < 1e-4
-    assert np.abs(best - weights).max() > 0.1
+    # However far away the search begins, it ends there; here nearly all probabilities are 0 or 1.
+    for seed in range(20):
+        far = np.where([[True], [False], [True]], 300.0 * np.random.default_rng(seed).normal(size=(3, 3)), 0.0)
+        assert np.abs(regression.most_probable(far) - best).max() < 1e-7
 
 
 def test_learning():
-    truth, z, u = three_states(0, 4_000)
+    truth, z, u = three_states(0, 2_400)
     first = truth.replace(slope=np.zeros((3, 3, 2)), emission=Gaussian([-1.0, 5.0, 7.0], [2.0, 2.0, 2.0]))
     found = first.fit(z, covariates=u)
     assert found.learning.converged
@@ -190,7 +193,7 @@ def test_learning():
     assert np.sqrt((deviations**2).mean()) < 1.5
     # The likelihood has a maximum there, and every iteration climbs; with a penalty, what is penalised does.
     for ridge, prior in ((0.0, None), (3.0, None), (3.0, 2.0)):
-        found = first.fit(z, u, ridge=ridge, prior=prior, max_iterations=10, tol=0)
+        found = first.fit(z, u, ridge=ridge, prior=prior, max_iterations=6, tol=0)
         assert (np.diff(found.learning.log_posteriors_) > -1e-9).all()
         seen = with_covariates(found.emission, z, u, None, 2)
         problem = CovariateEM(found, seen, columns_of(seen, penalised=False), prior, ridge)
@@ -208,7 +211,7 @@ def test_learning():
         rows.append(each[:-1])
         moves.append(found[0])
         gammas.append(found[1])
-    X = np.column_stack([np.ones(4_000 - 4), np.concatenate(rows)])
+    X = np.column_stack([np.ones(2_400 - 4), np.concatenate(rows)])
     one = first.fit(z, u, max_iterations=1, tol=0)
     expected = reference.multinomial_logit(X, np.concatenate(moves)[:, 0], iterations=10)
     assert np.abs(one.coefficients.intercept[0] - expected[:, 0]).max() < 1e-9
