@@ -1,7 +1,8 @@
 """The site: `make -C docs html`. Its pages are those of this folder, and its gallery is the folder of examples.
 
 Nothing is fetched. The gallery shows the figures of `contact_sheet.png`, which the tests compare with what the examples
-draw; `make -C docs gallery` runs the examples instead, which takes some twenty minutes.
+draw; `make -C docs gallery` runs the examples instead, which takes some twenty minutes. The notebooks of the course run
+in the reader's browser (`run_here.py`), if the packages for it are installed.
 """
 
 import os
@@ -13,12 +14,14 @@ from typing import Any
 
 from PIL import Image
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 sys.path.insert(0, str(DOCS))
 
-from contact_sheet import TILE, place  # noqa: E402 - beside this file, found by the line above
+import run_here  # noqa: E402 - beside this file, found by the line above
+from contact_sheet import TILE, place  # noqa: E402
 from environment_pages import names, write_pages  # noqa: E402
 
 import rlsuite  # noqa: E402 - in order, after what is beside this file
@@ -38,7 +41,8 @@ exclude_patterns = ["_build", "Thumbs.db", "gallery/**/*.ipynb", "gallery/**/*.p
 templates_path = ["_templates"]
 html_theme = "furo"
 html_title = "rlsuite"
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_css_files = ["run_here.css"]
 html_show_sourcelink = False
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
@@ -138,7 +142,16 @@ def lead_within_the_site(app: Sphinx, page: str, source: list[str]) -> None:
     text = re.sub(r"\]\(\.\./examples/(?!course/)([\w/]+)\.py\)", r"](gallery/\1.rst)", text)
     text = re.sub(r"\]\(\.\./CONTRIBUTING\.md(#[\w-]+)?\)", r"](contributing.md\1)", text)
     text = text.replace("](../envs/README.md)", "](environments_of_ours.md)")
-    source[0] = text
+    source[0] = run_here.add_buttons(text) if page == "course" and app.config.course_in_browser else text
+
+
+def put_course(app: Sphinx, error: Exception | None) -> None:
+    """Put the notebooks beside the pages, to be run in the browser."""
+    if error is None and app.config.course_in_browser and app.builder.format == "html":
+        try:
+            run_here.build(Path(app.outdir))
+        except RuntimeError as failure:
+            raise ExtensionError(str(failure)) from failure
 
 
 def keep_signs(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
@@ -160,4 +173,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.connect("builder-inited", put_thumbnails, priority=900)
     app.connect("autodoc-process-docstring", keep_signs)
     app.connect("source-read", lead_within_the_site)
+    app.add_config_value("course_in_browser", run_here.can_be_built(), "env")  # pages are read anew where this changes
+    app.connect("build-finished", put_course)
     return {"parallel_read_safe": True}
