@@ -60,6 +60,7 @@ class CovariateEM:
         self.penalty = np.append(0.0, np.full(self.model.n_covariates, self.ridge))
         possible = self.model.dense_transition > 0.0
         self.possible = [np.flatnonzero(row) for row in possible]
+        self.reference = [int(np.sum(row[:k])) for row, k in zip(possible, self.model.reference, strict=True)]
 
     @property
     def size(self) -> int:
@@ -97,21 +98,19 @@ class CovariateEM:
         start = dirichlet.most_probable(counts.start, np.where(model.start > 0.0, self.pseudo, 0.0), model.start)
         weights = self.weights(model)
         for i, row in enumerate(weights):
-            regression = self.regression(model, counts, i)
+            regression = self.regression(counts, i)
             if regression.counts.sum() > dirichlet.NO_VISITS:
                 weights[i] = regression.most_probable(row)
         emission = model.emission.fit_weighted(self.seen.values, counts.weight, self.emission_prior, frozenset())
         return self.with_weights(model, weights, start, emission)
 
-    def regression(self, model: CovariateParameters, counts: TransitionCounts, i: int) -> Regression:
+    def regression(self, counts: TransitionCounts, i: int) -> Regression:
         """Return the regression of the moves from a state; pseudo-counts belong to the mean of the covariates."""
-        possible = self.possible[i]
-        reference = possible.tolist().index(int(model.reference[i]))
-        rows, moves = self.columns.rows, np.ascontiguousarray(counts.moves[:, i, possible].T)
+        rows, moves = self.columns.rows, np.ascontiguousarray(counts.moves[:, i, self.possible[i]].T)
         if self.pseudo > 0.0:
             rows = np.column_stack([rows, np.eye(len(rows), 1)])
-            moves = np.column_stack([moves, np.full((possible.size, 1), self.pseudo)])
-        return Regression(rows, moves, self.penalty, reference)
+            moves = np.column_stack([moves, np.full((len(moves), 1), self.pseudo)])
+        return Regression(rows, moves, self.penalty, self.reference[i])
 
     def weights(self, model: CovariateParameters) -> list[FloatArray]:
         """Return the coefficients of each state, for the columns of the regression: (J, 1 + D) each."""
@@ -172,7 +171,7 @@ class CovariateEM:
         _, counts = self.expect(model)
         found: list[str] = []
         for i, row in enumerate(self.weights(model)):
-            regression = self.regression(model, counts, i)
+            regression = self.regression(counts, i)
             number, total = self.penalty.size, regression.counts.sum(axis=1)
             information = regression.information(regression.log_probabilities(row))
             for a, j in enumerate(regression.others.tolist()):
@@ -192,7 +191,7 @@ class CovariateEM:
 
     def standard_errors(self, model: CovariateParameters) -> Coefficients:
         """Return the standard errors of the coefficients of a model with the center of the columns."""
-        free = [self.regression(model, self._no_counts(model), i).others for i in range(model.n_states)]
+        free = [np.delete(np.arange(row.size), k) for row, k in zip(self.possible, self.reference, strict=True)]
         number = self.penalty.size
         base = self.weights(model)
         size = sum(others.size for others in free) * number
@@ -207,14 +206,14 @@ class CovariateEM:
             counts = self.expect(self.with_weights(model, weights))[1]
             found: list[FloatArray] = []
             for i, row in enumerate(weights):
-                regression = self.regression(model, counts, i)
+                regression = self.regression(counts, i)
                 found.append(regression.gradient(row, regression.log_probabilities(row))[free[i]].reshape(-1))
             return np.concatenate(found)
 
         information = np.array([(gradient(p, -STEP) - gradient(p, STEP)) / (2.0 * STEP) for p in range(size)])
         information = information.reshape(size, size)
         value, direction = np.linalg.eigh((information + information.T) / 2.0)
-        flat = 1e-7 * float(value.max(initial=0.0)) + 1e-6
+        flat = 1e-8 * float(value.max(initial=0.0)) + 1e-6
         known = value > flat
         root = direction[:, known] / np.sqrt(value[known])
         if value.min(initial=0.0) < -10.0 * flat or ((gradient(0, 0.0) @ root) ** 2).sum() > NEAR**2:
@@ -234,7 +233,3 @@ class CovariateEM:
                 errors.intercept[i, j], errors.slope[i, j] = error[0], error[1:]
                 at += number
         return errors
-
-    def _no_counts(self, model: CovariateParameters) -> TransitionCounts:
-        shape = (self.columns.rows.shape[1], model.n_states, model.n_states)
-        return TransitionCounts(np.zeros(model.n_states), np.zeros(shape), np.zeros((0, model.n_states)))

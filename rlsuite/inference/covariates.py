@@ -179,6 +179,9 @@ def with_covariates(
         x = np.concatenate([covariate_rows(f"covariates[{n}]", part, number, size) for n, (part, size) in each])
     else:
         x = covariate_rows("covariates", cast("ArrayLike", covariates), number, len(data.z))
+    ends = data.pieces[:, 1] - 1
+    if len(ends) < len(x):
+        x[ends] = x[np.delete(np.arange(len(x)), ends)[0]]  # they lead nowhere: any that do stand for them
     values, row = emission.distinct(data.z)
     return WithCovariates(data, values, row, *_distinct(x))
 

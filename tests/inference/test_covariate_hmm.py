@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime
+from scipy.optimize import approx_fprime, minimize
 from sklearn.linear_model import LogisticRegression
 
 import rlsuite as rl
@@ -199,7 +199,7 @@ def test_learning():
         problem = CovariateEM(found, seen, columns_of(seen, penalised=False), prior, ridge)
         _, counts = problem.expect(centered(first, problem.columns.mean))
         for i, row in enumerate(problem.weights(found)):
-            regression = problem.regression(found, counts, i)
+            regression = problem.regression(counts, i)
             best, logs = regression.most_probable(row), regression.log_probabilities
             assert np.abs(regression.gradient(best, logs(best))[regression.others]).max() < 1e-6
             assert regression.objective(best, logs(best)) >= regression.objective(row, logs(row))
@@ -282,6 +282,10 @@ def test_files_words_and_bad_input(tmp_path):
         warnings.simplefilter("error")
         assert 2 < start.fit(follows, x, ridge=1.0).slope[0, 1, 0] < 20
     assert np.isinf(large.standard_errors(follows, x).slope[0, 1, 0])
+    # The last covariates lead nowhere, whatever they are.
+    assert start.fit(follows, np.append(x[:-1], 1e300), ridge=1.0).score(follows, x) == start.fit(
+        follows, x, ridge=1.0
+    ).score(follows, x)
     # A state that is never left, or always at once, says nothing about slopes, and nothing is wrong.
     for once in (np.repeat([0, 1], 150), np.arange(300) % 2):
         assert np.isfinite(start.fit(once, x).slope).all()
@@ -323,3 +327,49 @@ def test_files_words_and_bad_input(tmp_path):
         with pytest.raises(error, match=words):
             call()
     assert np.isfinite(two.fit(follows, twice, ridge=1.0).slope).all()
+
+
+@pytest.mark.slow
+def test_the_result_and_its_standard_errors_are_those_of_a_search_in_plain_numpy():
+    """All parameters by BFGS on the likelihood of the reference, and a numerical Hessian of the coefficients."""
+    rng = np.random.default_rng(4)
+    truth = CovariateHMM([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], LEVELS, [[0, 1.0], [-0.7, 0]])
+    u = rng.normal(size=400)
+    z, _ = truth.sample(u, seed=1)
+
+    def loss(given):
+        logits, level, spread, first = np.split(given, [4, 6, 8])
+        start = np.array([1.0, np.exp(first[0])]) / (1.0 + np.exp(first[0]))
+        intercept, slope = np.array([[0, logits[0]], [logits[1], 0]]), np.array([[0, logits[2]], [logits[3], 0]])
+        b = np.exp(-0.5 * ((z[:, None] - level) / np.exp(spread)) ** 2) / (np.sqrt(2 * np.pi) * np.exp(spread))
+        matrices = reference.logit_transitions(intercept, slope[:, :, None], u[:, None])
+        return -reference.expected_moves(start, matrices[:-1], b)[2]
+
+    found = truth.fit(z, u, tol=1e-12, max_iterations=20_000)
+    search = minimize(loss, np.array([-2.0, -1.0, 0, 0, 0, 2.5, 0, 0, 0]), method="BFGS", options={"gtol": 1e-6})
+    assert -search.fun == pytest.approx(found.learning.log_likelihood, abs=1e-3)
+    intercept, slope = found.coefficients
+    ours = np.array([intercept[0, 1], intercept[1, 0], slope[0, 1, 0], slope[1, 0, 0]])
+    assert np.abs(ours - search.x[:4]).max() < 1e-2
+    rest = [*found.emission.mean[:, 0], *np.log(found.emission.variance[:, 0]) / 2, -30.0]
+    if found.start[1] > 0.5:
+        rest[-1] = 30.0
+
+    def of_coefficients(four):
+        return loss(np.append(four, rest))
+
+    steps = 1e-3 * np.eye(4)
+    hessian = np.array(
+        [
+            [
+                of_coefficients(ours + a + b) - of_coefficients(ours + a - b)
+                - of_coefficients(ours - a + b) + of_coefficients(ours - a - b)
+                for b in steps
+            ]
+            for a in steps
+        ]
+    ) / 4e-6  # fmt: skip
+    error = found.standard_errors(z, u)
+    expected = np.sqrt(np.diag(np.linalg.inv(hessian)))
+    given = [error.intercept[0, 1], error.intercept[1, 0], error.slope[0, 1, 0], error.slope[1, 0, 0]]
+    assert np.abs(given / expected - 1.0).max() < 1e-3
