@@ -283,9 +283,8 @@ def test_files_words_and_bad_input(tmp_path):
         assert 2 < start.fit(follows, x, ridge=1.0).slope[0, 1, 0] < 20
     assert np.isinf(large.standard_errors(follows, x).slope[0, 1, 0])
     # The last covariates lead nowhere, whatever they are.
-    assert start.fit(follows, np.append(x[:-1], 1e300), ridge=1.0).score(follows, x) == start.fit(
-        follows, x, ridge=1.0
-    ).score(follows, x)
+    fitted = [start.fit(follows, each, ridge=1.0) for each in (x, np.append(x[:-1], 1e300))]
+    assert fitted[0].score(follows, x) == fitted[1].score(follows, x)
     # A state that is never left, or always at once, says nothing about slopes, and nothing is wrong.
     for once in (np.repeat([0, 1], 150), np.arange(300) % 2):
         assert np.isfinite(start.fit(once, x).slope).all()
