@@ -23,7 +23,7 @@ from rlsuite.inference.multinomial_logit import Regression
 from rlsuite.models.aliases import FloatArray
 
 SEPARATED = 0.01
-"""Information about a slope per standard deviation of a covariate, below which it counts as none."""
+"""Information about a combination of slopes whose covariates have a variance of 1, below which it counts as none."""
 
 NEAR = 1.0
 """Standard errors by which coefficients may miss the maximum of the log-likelihood."""
@@ -174,10 +174,14 @@ class CovariateEM:
             regression = self.regression(counts, i)
             number, total = self.penalty.size, regression.counts.sum(axis=1)
             information = regression.information(regression.log_probabilities(row))
+            visits = regression.counts.sum(axis=0)
+            spread = (regression.columns * visits) @ regression.columns.T / max(1.0, float(visits.sum()))
+            variance, axes = np.linalg.eigh(spread)
+            white = axes / np.sqrt(np.maximum(variance, 1e-9))  # columns may go together
             for a, j in enumerate(regression.others.tolist()):
                 block = information[a * number : (a + 1) * number, a * number : (a + 1) * number]
                 occurs = 0.5 <= total[j] <= total.sum() - 0.5
-                if occurs and float(np.linalg.eigvalsh(block)[0]) < SEPARATED:
+                if occurs and float(np.linalg.eigvalsh(white.T @ block @ white)[0]) < SEPARATED:
                     found.append(f"{i} to {self.possible[i][j]}")
         if found:
             warnings.warn(
