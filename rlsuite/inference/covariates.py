@@ -25,7 +25,7 @@ INDEPENDENT = 1e-6
 
 
 class Coefficients(NamedTuple):
-    """Coefficients of the logit, ``intercept[i, j] + slope[i, j] . u``, or their standard errors."""
+    """Coefficients of the logit, an intercept and a slope for each covariate; or their standard errors."""
 
     intercept: FloatArray
     """(K, K) float64: where all covariates are 0; 0 for the reference, minus infinity for what is impossible"""
