@@ -11,7 +11,7 @@ QuantEcon's `DiscreteDP` has one row for each pair: ``R[l]`` and ``Q[l, s']`` be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias, TypeGuard, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeGuard, cast
 
 import numpy as np
 
@@ -54,13 +54,14 @@ def rows_from_arrays(
     tables, by_action = listed_by_action("P", P)
     layout: Order = "ass"
     if is_sparse(tables):
-        state, action, next_state, probability, states, actions = _entries_of_sparse(tables)
+        entries = _entries_of_sparse(tables)
         rows_name = "P[a][s, :]"
     else:
         dense = validation.floats("P", tables)
         layout = "ass" if by_action else order or _shown(dense.shape)
-        state, action, next_state, probability, states, actions = _entries_of_dense(dense, layout)
+        entries = _entries_of_dense(dense, layout)
         rows_name = ROWS_OF[layout]
+    states, actions = entries.shape
     rewards, by_action = listed_by_action("R", _dense_or_listed(R))
     rewards_order = "ass" if by_action else order_of("R", rewards, states, actions, layout, order)
     if terminated is not None:
@@ -69,38 +70,37 @@ def rows_from_arrays(
     else:
         flags_order = layout
     is_terminal = _terminal_states(terminated, states)
-    mask = _legal_pairs(legal, states, actions, is_terminal, state, action)
+    mask = _legal_pairs(legal, entries.lengths, is_terminal)
     paid = rewards
     if legal is None:
         paid, feasible = _feasible(rewards, rewards_order)
         if feasible is not None and feasible.shape == mask.shape:
             mask &= feasible
 
-    kept = mask[state, action]
-    if not kept.all():
-        state, action, next_state, probability = state[kept], action[kept], next_state[kept], probability[kept]
+    if not mask.all():
+        entries = entries.within(mask)
     indptr = np.zeros(states * actions + 1, dtype=np.int64)
-    np.cumsum(np.bincount(state * actions + action, minlength=states * actions), out=indptr[1:])
+    np.cumsum(entries.lengths, out=indptr[1:])
 
-    missing = mask & (np.diff(indptr).reshape(states, actions) == 0)
+    missing = mask & (entries.lengths == 0)
     if missing.any():
         s, a = (int(i) for i in np.argwhere(missing)[0])
         row_checks.bad_row_sum(s, a, 0.0, f"{rows_name}; if the action is illegal there, say so with legal=")
-    row_checks.probabilities(probability, indptr, actions, rows_name)
+    row_checks.probabilities(entries.probability, indptr, actions, rows_name)
 
-    reward = _rewards(paid, rewards_order, states, actions, state, action, next_state)
+    reward = _rewards(paid, rewards_order, entries)
     can_start = np.any(mask, axis=1)
     if is_terminal is not None:
-        ended = is_terminal[next_state]
+        ended = is_terminal[entries.next_state]
     elif terminated is not None:
-        ended = validation.booleans(
-            "terminated", _lookup("terminated", terminated, flags_order, states, actions, state, action, next_state)
-        )
+        ended = validation.booleans("terminated", _lookup("terminated", terminated, flags_order, entries))
+    elif can_start.all():
+        ended = np.zeros(entries.next_state.size, dtype=np.bool_)
     else:
-        ended = ~can_start[next_state]
+        ended = ~can_start[entries.next_state]
     if is_terminal is not None:
         can_start = can_start & ~is_terminal
-    return Rows(indptr, next_state, probability, reward, ended), actions, can_start
+    return Rows(indptr, entries.next_state, entries.probability, reward, ended), actions, can_start
 
 
 def is_sparse(tables: object) -> TypeGuard[Sequence[SparseLike]]:
@@ -180,7 +180,33 @@ def _dense_or_listed(R: Tables | SparseLike) -> Tables:
     return R.tocsr().toarray() if validation.is_matrix(R) else R
 
 
-_Entries: TypeAlias = tuple[AnyArray, AnyArray, AnyArray, FloatArray, int, int]
+class _Entries(NamedTuple):
+    """The transitions, row by row: those of (s, a) before those of (s, a + 1)."""
+
+    lengths: AnyArray  # (S, A), how many each row has
+    next_state: AnyArray  # (N,)
+    probability: FloatArray  # (N,)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of states and actions."""
+        return self.lengths.shape[0], self.lengths.shape[1]
+
+    def of_rows(self, table: AnyArray) -> AnyArray:
+        """The entries of a table (S, A) at the transitions, (N,)."""
+        return np.repeat(table.reshape(-1), self.lengths.reshape(-1))
+
+    def within(self, mask: BoolArray) -> _Entries:
+        """The rows of a mask (S, A); the others become empty."""
+        if not (kept := self.of_rows(mask)).all():
+            return _Entries(np.where(mask, self.lengths, 0), self.next_state[kept], self.probability[kept])
+        return self
+
+    def pairs(self) -> tuple[AnyArray, AnyArray]:
+        """State and action of each transition, (N,) each."""
+        states, actions = self.shape
+        pair: IndexArray = np.arange(states * actions)
+        return self.of_rows(pair // actions), self.of_rows(pair % actions)
 
 
 def _entries_of_dense(dense: FloatArray, order: Order) -> _Entries:
@@ -199,8 +225,12 @@ def _entries_of_dense(dense: FloatArray, order: Order) -> _Entries:
         raise ModelError(f"P has shape {dense.shape}, not (S, A, S){hint}")
     states, actions, _ = dense.shape
     _at_least_one(states, actions)
-    state, action, next_state = np.nonzero(dense)
-    return state, action, next_state, dense[state, action, next_state], states, actions
+    rows = dense.reshape(-1, states)
+    lengths = np.count_nonzero(rows, axis=1).reshape(states, actions)
+    if lengths.min() == states:  # nothing is to be left out
+        return _Entries(lengths, np.tile(np.arange(states, dtype=np.int32), states * actions), rows.ravel())
+    positive = rows != 0.0
+    return _Entries(lengths, np.nonzero(positive)[1], rows[positive])
 
 
 def _entries_of_sparse(P: Sequence[SparseLike]) -> _Entries:
@@ -212,12 +242,11 @@ def _entries_of_sparse(P: Sequence[SparseLike]) -> _Entries:
         if one.shape != (states, states):
             raise ModelError(f"P[{a}] has shape {one.shape}, not {(states, states)}")
     lengths = np.stack([np.diff(one.indptr) for one in matrices], axis=1)  # (S, A)
-    state = np.concatenate([np.repeat(np.arange(states), lengths[:, a]) for a in range(actions)])
-    action = np.repeat(np.arange(actions), lengths.sum(axis=0))
+    pair = np.concatenate([np.repeat(np.arange(states) * actions + a, lengths[:, a]) for a in range(actions)])
     next_state: AnyArray = np.concatenate([one.indices for one in matrices])
     probability = np.concatenate([validation.floats(f"P[{a}].data", one.data) for a, one in enumerate(matrices)])
-    by_pair = np.argsort(state * actions + action, kind="stable")
-    return state[by_pair], action[by_pair], next_state[by_pair], probability[by_pair], states, actions
+    by_pair = np.argsort(pair, kind="stable")
+    return _Entries(lengths, next_state[by_pair], probability[by_pair])
 
 
 def _csr(name: str, matrix: SparseLike) -> CsrMatrix:
@@ -242,27 +271,18 @@ def _terminal_states(terminated: Tables | None, states: int) -> BoolArray | None
     return mask
 
 
-def _legal_pairs(
-    legal: ArrayLike | None,
-    states: int,
-    actions: int,
-    is_terminal: BoolArray | None,
-    state: AnyArray,
-    action: AnyArray,
-) -> BoolArray:
+def _legal_pairs(legal: ArrayLike | None, lengths: AnyArray, is_terminal: BoolArray | None) -> BoolArray:
     """Return the mask of legal actions (S, A).
 
     Without a mask every action is legal, except in terminal states that have no transitions at all.
     """
     if legal is not None:
         mask = validation.booleans("legal", legal)
-        validation.shape("legal", mask, (states, actions), meaning="legal[s, a] whatever the order of P")
+        validation.shape("legal", mask, lengths.shape, meaning="legal[s, a] whatever the order of P")
         return mask
-    mask = np.ones((states, actions), dtype=np.bool_)
+    mask = np.ones(lengths.shape, dtype=np.bool_)
     if is_terminal is not None:
-        leads_on = np.zeros(states, dtype=np.bool_)
-        leads_on[state] = True
-        mask[is_terminal & ~leads_on] = False
+        mask[is_terminal & ~lengths.any(axis=1)] = False
     return mask
 
 
@@ -277,36 +297,28 @@ def _feasible(R: Tables, order: Order) -> tuple[Tables, BoolArray | None]:
     return np.where(illegal, 0.0, dense), ~(illegal.T if order == "ass" else illegal)
 
 
-def _rewards(
-    R: Tables, order: Order, states: int, actions: int, state: AnyArray, action: AnyArray, next_state: AnyArray
-) -> FloatArray:
+def _rewards(R: Tables, order: Order, entries: _Entries) -> FloatArray:
+    states, actions = entries.shape
     if not is_sparse(R):
         dense = validation.floats("R", R)
         if dense.ndim == 1:
             validation.shape("R", dense, (states,), meaning="R[s], the reward for leaving s")
-            return dense[state]
+            return entries.of_rows(np.repeat(dense, actions))
         if dense.ndim == 2:
             if order == "sas":
                 validation.shape("R", dense, (states, actions), meaning="R[s, a]")
-                return dense[state, action]
+                return entries.of_rows(dense)
             meaning = "R[a, s]; pass R[s, a] as R.T, or leave order out"
             validation.shape("R", dense, (actions, states), meaning=meaning)
-            return dense[action, state]
-        return _lookup("R", dense, order, states, actions, state, action, next_state)
-    return validation.floats("R", _lookup("R", R, order, states, actions, state, action, next_state))
+            return entries.of_rows(dense.T)
+        return _lookup("R", dense, order, entries)
+    return validation.floats("R", _lookup("R", R, order, entries))
 
 
-def _lookup(
-    name: str,
-    tables: Tables,
-    order: Order,
-    states: int,
-    actions: int,
-    state: AnyArray,
-    action: AnyArray,
-    next_state: AnyArray,
-) -> AnyArray:
+def _lookup(name: str, tables: Tables, order: Order, entries: _Entries) -> AnyArray:
     """Return the entries of `tables`, laid out like P, at the transitions: (N,)."""
+    (states, actions), next_state = entries.shape, entries.next_state
+    state, action = entries.pairs()
     if is_sparse(tables):
         if len(tables) != actions:
             raise ModelError(f"{name} has {len(tables)} matrices, not {actions}, one per action")

@@ -422,6 +422,24 @@ def test_bad_tables(message, table):
     assert str(caught.value) == message
 
 
+def test_full_and_sparse_arrays_are_the_same_model_and_are_copied(same):
+    rng = np.random.default_rng(5)
+    full = rng.dirichlet(np.ones(4), size=(4, 2))
+    holed = np.where(rng.random(full.shape) < 0.4, 0.0, full) + 0.1 * np.eye(4)[:, np.newaxis]
+    for P in (full, holed / holed.sum(axis=2, keepdims=True)):
+        R = rng.normal(size=(4, 2, 4))
+        for rewards in (R, R[:, :, 0], R[:, 0, 0]):
+            model = MDP.from_arrays(P, rewards, gamma=0.9)
+            by_action = [csr_array(P[:, a]) for a in range(2)]
+            as_rows = [csr_array(R[:, a]) for a in range(2)] if rewards is R else rewards
+            same(model, MDP.from_arrays(by_action, as_rows, gamma=0.9))
+            turned = rewards if rewards.ndim == 1 else rewards.swapaxes(0, 1)
+            same(model, MDP.from_arrays(P.transpose(1, 0, 2), turned, gamma=0.9, order="ass"))
+        before = model.probability.copy()
+        P[:] = 0.25
+        assert np.array_equal(model.probability, before)
+
+
 def test_a_dense_array_that_no_memory_holds_is_refused_at_once():
     n = 1_000_000
     ring = MDP.from_rows(np.arange(n + 1), np.roll(np.arange(n), -1), np.ones(n), np.zeros(n), n_actions=1, gamma=0.9)
