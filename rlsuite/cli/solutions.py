@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -21,6 +22,7 @@ from rlsuite.planning import (
     Solution,
     UpperBoundSolution,
 )
+from rlsuite.planning.mdp.rational_policy_iteration import ExactSolution
 from rlsuite.planning.pomdp.solution import values_at
 from rlsuite.rendering import GridDrawing
 
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 
 
 V = TypeVar("V", float, FloatArray)
+
+LONGEST_FRACTION = 60
+"""Characters of a fraction on the screen; --json has all of them."""
 
 MOST_SHOWN = 20
 """Rows of a table of states, vectors or beliefs on the screen; --json has them all."""
@@ -273,7 +278,11 @@ class FoundForMDP:
     def summary(self) -> str:
         """The value at the start, its error bound, iterations and time."""
         rows = [(key.replace("_", " "), number(value)) for key, value in self._shown_at_start().items()]
-        return columns([*rows, ("converged", _effort(self.solution))])
+        exact = [
+            ("exactly", text if len(text) <= LONGEST_FRACTION else f"a fraction of {len(text)} digits, see --json")
+            for text in self._exact()[:1]
+        ]
+        return columns([*rows[:1], *exact, *rows[1:], ("converged", _effort(self.solution))])
 
     def facts(self) -> Facts:
         """All of it, for JSON."""
@@ -285,6 +294,7 @@ class FoundForMDP:
             "iterations": solution.iterations,
             "seconds": solution.seconds,
             **({} if gain is None else {"gain": gain}),
+            **({"exactly_at_start": exact[0], "exactly": exact[1:]} if (exact := self._exact()) else {}),
             "value": solution.value,
             "policy": solution.policy,
             "optimal_actions": _listed(solution.optimal_actions),
@@ -297,6 +307,14 @@ class FoundForMDP:
         if layout is None or max(layout.n_rows, layout.n_columns) > LARGEST_MAP:
             return _table(self.mdp, self.solution)
         return _map(layout, self.mdp, self.solution)
+
+    def _exact(self) -> list[str]:
+        """The value, or cost, at the start and of each state as a fraction; empty if it was not solved exactly."""
+        if not isinstance(self.solution, ExactSolution):
+            return []
+        values = [-one if self.mdp.costs else one for one in self.solution.fractions]
+        at_start = sum((Fraction(p) * one for p, one in zip(self.mdp.start.tolist(), values, strict=True)), Fraction(0))
+        return [str(one) for one in (at_start, *values)]
 
     def _shown_at_start(self) -> dict[str, float]:
         """The same, with the cost in place of the value if the model was made from costs."""
