@@ -11,7 +11,7 @@ QuantEcon's `DiscreteDP` has one row for each pair: ``R[l]`` and ``Q[l, s']`` be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeGuard, cast
+from typing import Any, Literal, NamedTuple, Self, TypeAlias, TypeGuard, cast
 
 import numpy as np
 
@@ -196,10 +196,10 @@ class _Entries(NamedTuple):
         """The entries of a table (S, A) at the transitions, (N,)."""
         return np.repeat(table.reshape(-1), self.lengths.reshape(-1))
 
-    def within(self, mask: BoolArray) -> _Entries:
+    def within(self, mask: BoolArray) -> Self:
         """The rows of a mask (S, A); the others become empty."""
         if not (kept := self.of_rows(mask)).all():
-            return _Entries(np.where(mask, self.lengths, 0), self.next_state[kept], self.probability[kept])
+            return type(self)(np.where(mask, self.lengths, 0), self.next_state[kept], self.probability[kept])
         return self
 
     def pairs(self) -> tuple[AnyArray, AnyArray]:

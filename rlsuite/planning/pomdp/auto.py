@@ -1,4 +1,4 @@
-"""Choose the method for the model: exact with a horizon, else bounds that converge, from exact stages or a search."""
+"""Choose the method for the model: exact stages while they are cheap, and a search whose bounds converge."""
 
 from dataclasses import replace
 from math import inf
@@ -7,15 +7,20 @@ from typing import Unpack
 from rlsuite.core.checks import whole_amount
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
-from rlsuite.planning.limits import LimitsOfBounds, TimeLimitsOfBounds, takes_limits
+from rlsuite.planning.limits import TimeLimitsOfBounds, takes_limits
+from rlsuite.planning.pomdp.exact.exact import solve_for
 from rlsuite.planning.pomdp.exact.incremental_pruning import in_turns, incremental_pruning
 from rlsuite.planning.pomdp.exact.infinite_horizon import solve_endless, work_of_stage
+from rlsuite.planning.pomdp.point_based.finite_horizon_search import MOST_TRANSITIONS, Layers
 from rlsuite.planning.pomdp.point_based.sarsop import PointSearch, warn_if_open
 from rlsuite.planning.pomdp.solution import AlphaVectorSolution
 from rlsuite.planning.watch import Watch
 
 FIRST_WORK = 5e7
 """Operations of the search after which the exact method has its first turn: about a tenth of a second."""
+
+CHEAP = 2e8
+"""Operations of the exact method that come before any search, with a horizon."""
 
 FIRST_TRIALS = 16
 
@@ -33,10 +38,11 @@ def auto(
 ) -> AlphaVectorSolution:
     """Solve a POMDP by the method that suits it.
 
-    For a number of steps that is `incremental_pruning`, which finds the exact plan for every belief. Without an end it
-    is `sarsop`, which looks only at beliefs that are reached from the start, and goes as far as models of many
-    thousand states. Where its bounds do not come together soon, as in small models with gamma close to 1,
-    `incremental_pruning` has turns of as much work, and the better bound of either counts.
+    For a number of steps that is `incremental_pruning`, which finds the exact plan for every belief, unless its vectors
+    become too many: then it is `finite_horizon_search`, and without an end `sarsop`. These look only at beliefs that
+    are reached from the start, and go as far as models of many thousand states. Where their bounds do not come together
+    soon, as in small models with gamma close to 1, `incremental_pruning` has turns of as much work, and the better
+    bound of either counts.
 
     Parameters
     ----------
@@ -75,29 +81,42 @@ def auto(
     >>> solve(machine, horizon=2).method, solve(machine).method
     ('incremental_pruning', 'sarsop')
     """
+    most_trials = -1 if max_iterations is None else whole_amount("max_iterations", max_iterations)
     if horizon is not None:
-        given: LimitsOfBounds = {**limits}
-        if max_iterations is not None:
-            given["max_iterations"] = max_iterations
-        return incremental_pruning(pomdp, horizon=horizon, **given)
+        return _for_steps(pomdp, whole_amount("horizon", horizon), most_trials, limits)
     if pomdp.gamma == 1.0:
         raise ParameterError(
             "gamma is 1: without discounting, values of a POMDP may be infinite; pass horizon=10 (say), or gamma=0.99"
         )
-    return _by_turns(pomdp, -1 if max_iterations is None else whole_amount("max_iterations", max_iterations), limits)
+    return _by_turns(pomdp, None, most_trials, limits)
 
 
-def _by_turns(pomdp: POMDP, most_trials: int, limits: TimeLimitsOfBounds) -> AlphaVectorSolution:
+def _for_steps(pomdp: POMDP, horizon: int, most_trials: int, limits: TimeLimitsOfBounds) -> AlphaVectorSolution:
+    """Solve exactly if that is cheap, or if the search would need too much memory."""
+    if horizon == 0 or horizon * pomdp.mdp.n_transitions > MOST_TRANSITIONS:
+        return incremental_pruning(pomdp, horizon=horizon, **limits)
+    watch = Watch("incremental_pruning", **limits)
+    given: TimeLimitsOfBounds = {**limits}
+    found = _exactly(pomdp, horizon, watch, CHEAP, given)
+    if found is not None and found.converged:
+        return found
+    if "deadline" in given and given["deadline"] is not None:
+        given["deadline"] = max(given["deadline"] - watch.seconds, 1e-3)
+    return _by_turns(pomdp, Layers(pomdp, horizon), most_trials, given)
+
+
+def _by_turns(pomdp: POMDP, layers: Layers | None, most_trials: int, limits: TimeLimitsOfBounds) -> AlphaVectorSolution:
     """Search from the start, and solve exactly with as much work each time that of the search has doubled.
 
     The search goes on where it was, the exact method begins anew. Work is counted, and slices of the search end with a
     trial: the same model takes the same steps on every machine, as long as no deadline ends them.
     """
-    watch = Watch("sarsop", **limits)
+    watch = Watch("sarsop" if layers is None else "finite_horizon_search", **limits)
+    horizon, slack = (None, 0.0) if layers is None else (layers.horizon, layers.slack)
     exact: AlphaVectorSolution | None = None
     work, trials, share, above = FIRST_WORK, FIRST_TRIALS, 1.0, inf
     with watch:
-        planner = PointSearch(pomdp, watch)
+        planner = PointSearch(pomdp if layers is None else layers.model, watch)
         while planner.goes_on():
             if planner.search.trials == most_trials:
                 watch.give_up(f"max_iterations={most_trials} reached")
@@ -109,28 +128,36 @@ def _by_turns(pomdp: POMDP, most_trials: int, limits: TimeLimitsOfBounds) -> Alp
             if planner.work < work:
                 continue
             work *= 2.0
-            if (found := _exactly(pomdp, watch, share * planner.work, limits)) is None:
+            if (found := _exactly(pomdp, horizon, watch, share * planner.work, limits)) is None:
                 continue
             exact, above = found, min(above, found.upper_bound)
-            lower, upper = max(planner.lower_bound, exact.lower_bound), min(above, planner.upper_bound)
+            own = planner.lower_bound - slack, planner.upper_bound + slack
+            lower, upper = max(own[0], exact.lower_bound), min(above, own[1])
             watch.between(lower, upper)
             if upper - lower <= watch.tol:
                 break
-            if lower == planner.lower_bound and upper == planner.upper_bound:
+            if own == (lower, upper):
                 share *= LESS
-    best: AlphaVectorSolution = planner.solution()
+    searched = planner.solution()
+    best: AlphaVectorSolution = searched if layers is None else layers.plan(searched, watch)
     if exact is not None:
+        above = min(above, best.upper_bound)
         best = max(exact, best, key=lambda plan: plan.lower_bound)
-        upper = max(min(above, planner.upper_bound), best.lower_bound)
+        upper = max(above, best.lower_bound)
         best = replace(best, upper_bound=upper, converged=upper - best.lower_bound <= watch.tol, seconds=watch.seconds)
     return warn_if_open(best, watch, f"{planner.search.trials} trials")
 
 
-def _exactly(pomdp: POMDP, watch: Watch, work: float, limits: TimeLimitsOfBounds) -> AlphaVectorSolution | None:
+def _exactly(
+    pomdp: POMDP, horizon: int | None, watch: Watch, work: float, limits: TimeLimitsOfBounds
+) -> AlphaVectorSolution | None:
     """Solve exactly with some `work` operations, in half of the time that is left; None if a stage takes more."""
     if work_of_stage(pomdp, pomdp.n_actions) > work:
         return None
     given: TimeLimitsOfBounds = {**limits}
     if watch.left < inf:
         given["deadline"] = max(0.5 * watch.left, 1e-3)
-    return solve_endless(pomdp, in_turns, Watch("incremental_pruning", **given), work)
+    own = Watch("incremental_pruning", **given)
+    if horizon is not None:
+        return solve_for(pomdp, horizon, in_turns, own, work)
+    return solve_endless(pomdp, in_turns, own, work)

@@ -247,7 +247,7 @@ class VectorSet(NamedTuple):
     """(n,) int64, the first action of each plan"""
     successors: IndexArray
     """(n, Z) int64, how each plan continues after an observation: the number of a vector with one step less to go (in a
-    plan without end, of the same set); -1 if the observation is impossible or nothing follows"""
+    plan without end, of the same set); -1 if the observation is impossible, nothing follows, or it is not known"""
 
     def frozen(self) -> Self:
         """Return the set itself, its arrays read-only."""

@@ -13,7 +13,7 @@ from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.certificate import representable, warn_not_converged
 from rlsuite.planning.limits import LimitsOfBounds
 from rlsuite.planning.pomdp.exact.backprojection import Projection
-from rlsuite.planning.pomdp.exact.infinite_horizon import solve_endless
+from rlsuite.planning.pomdp.exact.infinite_horizon import solve_endless, work_of_stage
 from rlsuite.planning.pomdp.exact.value_iteration_stages import CrossSum, Stage, next_stage, no_plan
 from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BoundsTrace, VectorSet, values_at
 from rlsuite.planning.watch import Watch
@@ -67,7 +67,8 @@ def solve_exactly(
         horizon = whole_amount("horizon", horizon)
         # the plans of each length are kept, at least one vector each
         fits_in_memory(f"horizon={horizon} with {pomdp.n_states} states", 8 * horizon * pomdp.n_states)
-        solution = _solve_for(pomdp, horizon, cross_sum, watch)
+        solution = solve_for(pomdp, horizon, cross_sum, watch)
+        assert solution is not None  # as it may do any amount of work
     if not solution.converged:
         warn_not_converged(
             f"{method} stopped after {solution.iterations} iterations with bounds that are {solution.gap:.3g} apart, "
@@ -76,7 +77,11 @@ def solve_exactly(
     return solution
 
 
-def _solve_for(pomdp: POMDP, horizon: int, cross_sum: CrossSum, watch: Watch) -> AlphaVectorSolution:
+def solve_for(
+    pomdp: POMDP, horizon: int, cross_sum: CrossSum, watch: Watch, most_work: float = np.inf
+) -> AlphaVectorSolution | None:
+    """Solve for a number of steps; None if the stages would take more than `most_work` operations, `work_of_stage`."""
+    work = 0.0
     with watch:
         projection = Projection(pomdp)
         weight = float((pomdp.gamma ** np.arange(horizon)).sum())
@@ -94,6 +99,9 @@ def _solve_for(pomdp: POMDP, horizon: int, cross_sum: CrossSum, watch: Watch) ->
                 )
         while (left := horizon - plans.steps) and watch.goes_on(np.inf):
             watch.reserve = left * step
+            work += work_of_stage(pomdp, len(plans.vectors))
+            if work > most_work:
+                return None
             try:
                 plans.add(next_stage(projection, plans.vectors, plans.points, cross_sum, epsilon, watch))
             except OutOfTime:
