@@ -12,12 +12,19 @@ array([ 81.,  90., 100.,  90., 100.,   0.])
 Names are loaded on first use: importing rlsuite is fast.
 """
 
+from sys import platform as _platform
 from typing import TYPE_CHECKING
 
 from rlsuite.core.public_names import loaded_on_first_use as _loaded_on_first_use
 from rlsuite.synonyms import ELSEWHERE as _ELSEWHERE
 
 __version__ = "0.2.0"
+
+if _platform == "emscripten":  # Python in a browser
+    from rlsuite.core import browser as _browser
+
+    _browser.let_gymnasium_be_imported()
+    _browser.let_counts_have_64_bits()
 
 if TYPE_CHECKING:
     from rlsuite import approximation as approximation

@@ -61,7 +61,7 @@ class Sequences:
         shift = self.likelihoods.shift
         if shift is None:
             return np.zeros(len(self.pieces))
-        return np.add.reduceat(shift, self.pieces[:, 0])
+        return np.add.reduceat(shift, self.pieces[:, 0].astype(np.intp))
 
     def __len__(self) -> int:
         return len(self.pieces)

@@ -257,7 +257,7 @@ def path_log_probability(
     inner = first[1:]
     each[inner] = emitted[inner]
     each[first] += logarithms(model.start[path[first]])
-    return np.add.reduceat(each, first) + data.shifts
+    return np.add.reduceat(each, first.astype(np.intp)) + data.shifts
 
 
 class Logarithms:

@@ -295,5 +295,5 @@ def row_sums(values: FloatArray, indptr: IndexArray) -> FloatArray:
     filled = indptr[1:] > indptr[:-1]
     # reduceat would return an element instead of 0 for an empty row, so only filled rows are summed.
     if values.size:
-        sums[filled] = np.add.reduceat(values, indptr[:-1][filled])
+        sums[filled] = np.add.reduceat(values, indptr[:-1][filled].astype(np.intp))
     return sums

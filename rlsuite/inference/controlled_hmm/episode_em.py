@@ -326,7 +326,7 @@ class EpisodeEM:
         top = logs.max(axis=1)
         factor = np.ones((self.steps.state.size, model.start.size)) if self._known is None else self._known.copy()
         factor[self.steps.before] *= np.exp(logs - top[:, np.newaxis])
-        return factor, np.add.reduceat(top, self.steps.first[:-1])
+        return factor, np.add.reduceat(top, self.steps.first[:-1].astype(np.intp))
 
 
 def _blocks(steps: Steps, states: int) -> list[tuple[int, int]]:

@@ -127,7 +127,7 @@ def _lines(mdp: MdpFields, observations: Sequence[str] | None, of_observations: 
     legal = begins < mdp.indptr[1:]
     first, alike = np.zeros(legal.size), np.ones(legal.size, dtype=np.bool_)
     first[legal] = reward[begins[legal]]
-    alike[legal] = np.logical_and.reduceat(reward == first[pair], begins[legal])
+    alike[legal] = np.logical_and.reduceat(reward == first[pair], begins[legal].astype(np.intp))
     for k in np.flatnonzero(alike & (first != 0.0)).tolist():
         yield f"R: {heads[k]}*{seen} {decimal(float(first[k]))}"
     chosen = np.flatnonzero(~alike[pair] & (reward != 0.0))

@@ -243,7 +243,7 @@ def points_of(arrays: Arrays, uppers: FloatArray, beliefs: FloatArray, enough: f
         if change <= enough * size:
             break
     use: IndexArray = np.zeros(n * n_actions * views, dtype=np.int64) - 1
-    np.put(use, possible, np.where(between < informed, chosen, -1)[:-1])
+    use[possible] = np.where(between < informed, chosen, -1)[:-1]
     return Points(beliefs, q, high, use.reshape(n, n_actions, views), float(min(informed[-1], between[-1])))
 
 

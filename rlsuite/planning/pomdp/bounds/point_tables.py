@@ -243,7 +243,7 @@ class PreparedModel:
         self.steps: list[CsrMatrix] = [ahead[a::actions] for a in range(actions)]
         rows = pomdp.observation_rows
         # Rows of a model sum to 1 only within a tolerance; normalised rows make the bounds simpler.
-        sums = np.add.reduceat(rows.probability, rows.indptr[:-1])
+        sums = np.add.reduceat(rows.probability, rows.indptr[:-1].astype(np.intp))
         self.sparse = SparseModel(
             states,
             actions,
