@@ -23,7 +23,7 @@ __version__ = "0.2.0"
 if _platform == "emscripten":  # Python in a browser
     from rlsuite.core import browser as _browser
 
-    _browser.let_gymnasium_be_imported()
+    _browser.import_gymnasium()
     _browser.let_counts_have_64_bits()
 
 if TYPE_CHECKING:

@@ -19,11 +19,17 @@ class Semaphore:
         raise OSError("there are no processes in a browser, and no semaphores between them")
 
 
-def let_gymnasium_be_imported() -> None:
-    """Put a module in the place of `multiprocessing.synchronize`, unless that has been imported."""
-    module = ModuleType(SYNCHRONIZE, "Nothing is synchronized, for there are no processes in a browser.")
+def import_gymnasium() -> None:
+    """Import Gymnasium with a module in the place of `multiprocessing.synchronize`, which others then miss as before."""
+    if SYNCHRONIZE in sys.modules:
+        return
+    module = ModuleType(SYNCHRONIZE)
     vars(module)["Semaphore"] = Semaphore
-    sys.modules.setdefault(SYNCHRONIZE, module)
+    sys.modules[SYNCHRONIZE] = module
+    try:
+        import gymnasium.vector  # noqa: F401 - for what it imports
+    finally:
+        del sys.modules[SYNCHRONIZE]
 
 
 def let_counts_have_64_bits() -> None:
