@@ -21,10 +21,9 @@ from rlsuite.synonyms import ELSEWHERE as _ELSEWHERE
 __version__ = "0.2.0"
 
 if _platform == "emscripten":  # Python in a browser
-    from rlsuite.core import browser as _browser
+    from rlsuite.core.browser import prepare as _prepare
 
-    _browser.import_gymnasium()
-    _browser.let_counts_have_64_bits()
+    _prepare()
 
 if TYPE_CHECKING:
     from rlsuite import approximation as approximation

@@ -1,11 +1,13 @@
-"""Python in a browser (Pyodide): what Gymnasium and rlsuite need that is otherwise there.
+"""Python in a browser (Pyodide): what Gymnasium, tqdm and rlsuite find there as on any other machine.
 
-There are no processes, and `multiprocessing.synchronize`, which Gymnasium imports to name a type in a signature,
-cannot be imported. Sizes have 32 bits: `np.repeat` refuses counts of 64 bits, although every other machine takes them.
+`multiprocessing.synchronize` cannot be imported, for there are no processes; Gymnasium does, to name a type in a
+signature. There are no threads, and tqdm warns that it has none. Sizes have 32 bits, and `np.repeat` refuses counts of
+64 bits.
 """
 
 import sys
 from functools import wraps
+from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
@@ -19,24 +21,30 @@ class Semaphore:
         raise OSError("there are no processes in a browser, and no semaphores between them")
 
 
-def import_gymnasium() -> None:
-    """Import Gymnasium with a module in the place of `multiprocessing.synchronize`, which others then miss as before."""
+def prepare() -> None:
+    """Do what is needed, before rlsuite is used."""
+    _import_gymnasium()
+    _take_counts_of_64_bits()
+    _watch_no_progress()
+
+
+def _import_gymnasium() -> None:
+    """Import Gymnasium with a module in the place of `multiprocessing.synchronize`; others miss it as before."""
     if SYNCHRONIZE in sys.modules:
         return
     module = ModuleType(SYNCHRONIZE)
     vars(module)["Semaphore"] = Semaphore
     sys.modules[SYNCHRONIZE] = module
     try:
-        import gymnasium.vector  # noqa: F401 - for what it imports
+        import_module("gymnasium.vector")
     finally:
         del sys.modules[SYNCHRONIZE]
 
 
-def let_counts_have_64_bits() -> None:
-    """Let `np.repeat` take counts of 64 bits, as it does where sizes have 64 bits."""
-    import numpy as np
-
-    repeat: Any = np.repeat
+def _take_counts_of_64_bits() -> None:
+    """Let `np.repeat` take them, as it does where sizes have 64 bits."""
+    np = import_module("numpy")
+    repeat = np.repeat
 
     @wraps(repeat)
     def repeat_counts(a: Any, repeats: Any, axis: Any = None) -> Any:
@@ -44,3 +52,8 @@ def let_counts_have_64_bits() -> None:
         return repeat(a, counts.astype(np.intp) if counts.dtype == np.int64 else repeats, axis)
 
     vars(np)["repeat"] = repeat_counts
+
+
+def _watch_no_progress() -> None:
+    """Let tqdm begin no thread that looks after its bars."""
+    import_module("tqdm").tqdm.monitor_interval = 0

@@ -26,7 +26,7 @@ import warnings
 from collections.abc import Callable, Generator
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
@@ -52,6 +52,8 @@ def no_machine_code() -> str:
     return _broken[0] if _broken else _absent()
 
 
+NOT_INSTALLED: Final = "numba is not installed (pip install numba)"
+
 _broken: list[str] = []
 """Why numba, though it is installed, cannot be imported."""
 
@@ -60,7 +62,9 @@ _broken: list[str] = []
 def _absent() -> str:
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         return "NUMBA_DISABLE_JIT is set"
-    return "" if is_installed("numba") else "numba is not installed (pip install numba)"
+    if is_installed("numba"):
+        return ""
+    return "in a browser numba does not exist" if sys.platform == "emscripten" else NOT_INSTALLED
 
 
 def has_machine_code() -> bool:

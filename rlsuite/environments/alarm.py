@@ -38,15 +38,16 @@ def alarm(seconds: float, late: Callable[[str], BaseException]) -> Generator[Non
         raise late(_where(frame))
 
     try:
+        set_timer = signal.setitimer
         former = signal.signal(signal.SIGALRM, ring)
     except (AttributeError, ValueError):  # there is no such timer
         yield
         return
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    set_timer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        set_timer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, former)
 
 

@@ -122,7 +122,7 @@ def memory_of(rng: np.random.Generator) -> tuple[AnyArray, AnyArray] | None:
     True
     """
     bits: Any = rng.bit_generator
-    if type(bits) not in (np.random.PCG64, np.random.PCG64DXSM):
+    if type(bits) not in (np.random.PCG64, np.random.PCG64DXSM) or ctypes.sizeof(ctypes.c_void_p) != 8:
         return None
     # struct { struct { uint128 state, inc; } *; int has_uint32; uint32_t uinteger; }
     outer = np.ctypeslib.as_array((ctypes.c_int64 * 2).from_address(bits.ctypes.state_address))
