@@ -102,7 +102,9 @@ def run_agents(chosen: argparse.Namespace) -> int:
         print(f"{kind.__name__}\n\n{inspect.getdoc(kind)}\n")
         print(columns([("parameter", "default"), *defaults], indent=""))
         name = in_dashes(kind.__name__)
-        print(f"next: rlsuite train {name} ENV, rlsuite agents {name} --for ENV (settings that are known to be good)")
+        own = ":" in chosen.agent_name
+        known = "" if own else f", rlsuite agents {name} --for ENV (settings that are known to be good)"
+        print(f"next: rlsuite train {chosen.agent_name if own else name} ENV{known}")
         return 0
     classes = [kind for _, kind in sorted(learner_classes().items())]
     texts = [(f"{in_dashes(kind.__name__)} {kind.__name__} {_first_line(kind)}", kind) for kind in classes]

@@ -3,6 +3,7 @@
 import argparse
 import inspect
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from rlsuite.cli.options import (
     whole_number,
 )
 from rlsuite.cli.output import MOVIE_SUFFIXES, check_writable, print_json, print_note
-from rlsuite.errors import ParameterError, UnsuitableEnvironment, unknown
+from rlsuite.errors import ConvergenceWarning, ParameterError, UnsuitableEnvironment, unknown
 
 if TYPE_CHECKING:
     from rlsuite.cli.solutions import FoundForMDP, FoundForPOMDP
@@ -236,7 +237,9 @@ def _explore(chosen: argparse.Namespace) -> int:
     """Write a page with sliders."""
     from rlsuite import planning
     from rlsuite.cli.sweeping import values_of
+    from rlsuite.models import MDP
     from rlsuite.plotting import explore
+    from rlsuite.plotting.exploring import SECONDS
 
     if not (chosen.explore and chosen.vary):
         raise ParameterError("--explore FILE.html and --vary KEY=VALUES go together, as in --vary gamma=0.5:0.9:0.1")
@@ -258,7 +261,10 @@ def _explore(chosen: argparse.Namespace) -> int:
         _, model = _opened(chosen)
         solver: Any = planning.solve
         method: tuple[str, ...] = (_method(model, chosen.method),) if chosen.method else ()  # type: ignore[arg-type]
-        return solver(model, *method, tol=chosen.tol, unreachable=chosen.unreachable, **_options(chosen))
+        options = {"deadline": SECONDS} if chosen.gap is None and not isinstance(model, MDP) else {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the picture says both bounds
+            return solver(model, *method, tol=chosen.tol, unreachable=chosen.unreachable, **options | _options(chosen))
 
     answer.__name__ = chosen.environment
     print_note(f"page: {explore(answer, **ranges).save(chosen.explore, progress=sys.stderr.isatty())}")

@@ -129,6 +129,8 @@ def _no_env(found: object) -> str:
         return f"{found.__name__} is a function, not an environment: call it, and give what it returns"
     if callable(getattr(found, "learn", None)):
         return f"{type(found).__name__}(...) is an agent, not an environment: write agent.learn(env, ...)"
+    if callable(getattr(found, "to_env", None)):
+        return f"{found!r} is a model, not an environment: write {type(found).__name__.lower()}.to_env()"
     return f"{found!r} is not an environment: give an id, 'module:Id', 'file.py:Class' or an instance of gymnasium.Env"
 
 

@@ -160,7 +160,9 @@ class Comparison(ShowsItself, Sequence[Row]):
         if decided:
             return [_of_verdict(*key, one, self.margin or 0.0) for key, one in decided.items()]
         own = [pair for pair in self.pairs if pair.environment == environment]
-        return _of_pairs(own, [run.agent for run in self.results[environment]])
+        measures = {row.measure for row in self.rows if row.environment == environment}
+        by = measures.pop() if len(measures) == 1 else ""
+        return _of_pairs(own, [run.agent for run in self.results[environment]], by)
 
     @overload
     def __getitem__(self, index: int) -> Row: ...
@@ -312,8 +314,8 @@ def _escaped(text: str) -> str:
     return "".join(rf"\{letter}" if letter in "&%$#_{}" else letter for letter in text)
 
 
-def _of_pairs(pairs: Sequence[Pair], agents: Sequence[str]) -> list[str]:
-    """Sentences about the pairs of one environment: the best agent against each other one."""
+def _of_pairs(pairs: Sequence[Pair], agents: Sequence[str], measure: str) -> list[str]:
+    """Sentences about the pairs of one environment, by a measure: the best agent against each other one."""
     if not pairs:
         return [
             f"{agents[0]} is alone: give another agent to compare it with"
@@ -330,7 +332,12 @@ def _of_pairs(pairs: Sequence[Pair], agents: Sequence[str]) -> list[str]:
             f"{pair.second} by {pair.difference:.3g} [{pair.low:.3g}, {pair.high:.3g}] (p = {pair.p_value:.1g})"
             for pair in sure
         )
-        told.append(f"{best} is better than {listed}")
+        told.append(f"{best} is better than {listed}{measure and f': {measure}'}")
+        if unsure := [pair.second for pair in sure if pair.low <= 0.0 <= pair.high]:
+            told.append(
+                f"the test compares ranks: by their means, {best} and {' and '.join(unsure)} cannot be told apart, "
+                "as 0 lies in the interval"
+            )
     same = [pair.second for pair in open_ if pair.difference == 0.0]
     if same:
         told.append(f"{best} and {' and '.join(same)} have the same mean")

@@ -78,7 +78,9 @@ def kind_in(file: str | os.PathLike[str], arrays: Npz) -> str:
         If that is missing, or the version is unknown.
     """
     if "format" not in arrays or text_in(file, "format", arrays.take("format")) != FORMAT:
-        raise FileError(f"{file} was not written by rlsuite: it has no format tag {FORMAT!r}")
+        raise FileError(
+            f"{file} holds no model of rlsuite: it has no format tag {FORMAT!r}; rl.load reads what was kept"
+        )
     version = arrays.take("version") if "version" in arrays else np.array(0)
     if version.shape != () or version.dtype.kind not in "iu" or not 1 <= int(version) <= VERSION:
         raise FileError(f"{file} is of version {version}; this rlsuite reads version {VERSION}")

@@ -212,7 +212,7 @@ def _outcomes(
         outcomes = [_listed(one, where, terminal) for one in returned]
     else:
         if reward is None:
-            raise ModelError(f"{where} returned {returned!r}, which has no reward: pass reward=")
+            raise ModelError(f"{where} returned {returned!r}, {_without_reward(returned)}")
         outcomes = [
             _derived(probability, ahead, state, action, where, reward, terminal)
             for ahead, probability in _successors(returned, where)
@@ -222,7 +222,13 @@ def _outcomes(
     total = math.fsum(one.probability for one in outcomes)
     if abs(total - 1.0) > validation.ROW_SUM_TOLERANCE:
         raise ModelError(f"{where} sums to {total:.10g}, not 1 ({validation.excess(total)})")
-    return outcomes
+    return [one for one in outcomes if one.probability > 0.0]  # what cannot happen leads to no state
+
+
+def _without_reward(returned: object) -> str:
+    if isinstance(returned, tuple) and len(cast("tuple[object, ...]", returned)) == 4:
+        return f"which is one outcome; return a list: [{returned!r}]"
+    return "which has no reward: pass reward="
 
 
 def _successors(returned: object, where: str) -> Iterable[tuple[object, float]]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast, overload
 
 from rlsuite.core.checks import one_of
@@ -364,6 +365,8 @@ def _declared(given: object, gamma: float | None) -> MDP | POMDP:
 
     if not isinstance(given, str | gymnasium.Env | EnvSpec):
         raise ParameterError(f"{given!r} is neither an MDP nor a POMDP, nor an environment")
+    if isinstance(given, str) and Path(given).suffix and Path(given).is_file() and Path(given).suffix != ".py":
+        raise ParameterError(f"{given!r} is a file: read the model first, as in rl.solve(rl.POMDP.read({given!r}))")
     with opened(cast("str | EnvSpec | Env", given), {}) as env:
         facts = facts_of(env)
         own = facts.model.gamma if isinstance(facts.model, MDP | POMDP) else None

@@ -22,7 +22,7 @@ from rlsuite.plotting.diagrams import diagram
 from rlsuite.plotting.figure import CAPTION_ID, for_a_file, svg_of
 from rlsuite.plotting.fronts import pareto_front
 from rlsuite.plotting.graphs import policy_graph
-from rlsuite.plotting.labels import names
+from rlsuite.plotting.labels import counted, names
 from rlsuite.plotting.states import state_values
 from rlsuite.plotting.values import value_map
 
@@ -113,7 +113,7 @@ STYLE: Final = (
     "<style>.rlsuite{font:14px/1.4 system-ui,sans-serif;color:inherit;max-width:60rem}"
     ".rlsuite>div{display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start}"
     ".rlsuite dl{display:grid;grid-template-columns:max-content auto;gap:0 .8rem;margin:.3rem 0}"
-    ".rlsuite dt{opacity:.7}.rlsuite dd{margin:0}"
+    ".rlsuite dt{opacity:.7;float:none;width:auto;white-space:nowrap}.rlsuite dd{margin:0}"
     ".rlsuite table{border-collapse:collapse;margin:.3rem 0;font-size:.9em;color:inherit}"
     ".rlsuite tr,.rlsuite th,.rlsuite td{background:none;color:inherit}"
     ".rlsuite th,.rlsuite td{padding:.1rem .6rem .1rem 0;text-align:left;white-space:nowrap;"
@@ -273,7 +273,7 @@ def _of_solution(solution: "Solution") -> Card:
         start[0]: f"{start[1] * solution.value_at_start:.6g}",
         "error at most": f"{solution.error_bound:.3g}",
         "converged": solution.converged,
-        "method": f"{solution.method}, {solution.iterations:,} iterations",
+        "method": f"{solution.method}, {counted(solution.iterations, 'iteration')}",
         "seconds": f"{solution.seconds:.3g}",
     }
     on_grid = [] if layout is None else [lambda: value_map(layout, solution, title="")]

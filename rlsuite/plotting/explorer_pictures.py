@@ -4,7 +4,7 @@ A function marked `picture_of` makes the picture of a class and its subclasses. 
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -67,6 +67,19 @@ def look() -> Mapping[str, object]:
         "blue": colours.hexadecimal(colours.BLUE),
         "line": colours.hexadecimal(colours.LINE),
     }
+
+
+def extremes(pictures: Iterable[Picture]) -> dict[str, tuple[float, float]]:
+    """The least and the largest number of all pictures of a kind: one scale for all positions of the sliders."""
+    found: dict[str, list[float]] = {}
+    for picture in pictures:
+        given: Any = picture
+        numbers = found.setdefault(str(picture["kind"]), [])
+        if picture["kind"] == "bars":
+            numbers += [value for value in given["values"] if value is not None]
+        elif picture["kind"] == "lines":
+            numbers += [value for ends, *_ in given["lines"] for value in ends]
+    return {kind: (min(numbers), max(numbers)) for kind, numbers in found.items() if numbers}
 
 
 def _shade(fraction: float, mark: str) -> int | str:

@@ -14,6 +14,12 @@ function titled(parent, text) {
   return group;
 }
 
+// The ends of the scale of a kind of picture: the same at all positions of the sliders, as far as they are known.
+function scale(look, kind, numbers) {
+  const known = (look.extremes ??= {})[kind] ?? [Infinity, -Infinity];
+  return (look.extremes[kind] = [Math.min(known[0], ...numbers), Math.max(known[1], ...numbers)]);
+}
+
 // Each drawing adds to an <svg>, and returns its width and height.
 const drawings = {
   grid(svg, picture, look) {
@@ -46,8 +52,7 @@ const drawings = {
 
   bars(svg, picture, look) {
     const [height, left, wide] = [220, 60, Math.max(6, Math.min(60, 640 / picture.values.length))];
-    const known = picture.values.filter((value) => value !== null);
-    const [low, high] = [Math.min(0, ...known), Math.max(0, ...known)];
+    const [low, high] = scale(look, "bars", [0, ...picture.values.filter((value) => value !== null)]);
     const y = (value) => 10 + ((high - value) / (high - low || 1)) * height;
     for (const value of new Set([low, 0, high])) {
       add(svg, "line", { x1: left, x2: left + wide * picture.values.length, y1: y(value), y2: y(value), stroke: look.line });
@@ -66,8 +71,7 @@ const drawings = {
 
   lines(svg, picture, look) {
     const [width, height, left] = [460, 260, 60];
-    const all = picture.lines.flatMap(([ends]) => ends);
-    const [low, high] = [Math.min(...all), Math.max(...all)];
+    const [low, high] = scale(look, "lines", picture.lines.flatMap(([ends]) => ends));
     const x = (belief) => left + belief * width;
     const y = (value) => 10 + ((high - value) / (high - low || 1)) * height;
     for (const value of [low, high])

@@ -9,6 +9,7 @@ import itertools
 import json
 import math
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
@@ -21,8 +22,8 @@ from typing_extensions import TypeIs
 
 from rlsuite.core.files import replacing
 from rlsuite.core.narrowing import is_sequence
-from rlsuite.errors import MissingPackage, ParameterError, RlsuiteError
-from rlsuite.plotting.explorer_pictures import Picture, look, picture_of_answer
+from rlsuite.errors import ConvergenceWarning, MissingPackage, ParameterError, RlsuiteError
+from rlsuite.plotting.explorer_pictures import Picture, extremes, look, picture_of_answer
 
 POSITIONS: Final = 11
 """Positions of a slider whose ends are given."""
@@ -35,6 +36,9 @@ MOST_PICTURES: Final = 2_000
 
 MOST_BYTES: Final = 16_000_000
 """Bytes of a page."""
+
+SECONDS: Final = 1.0
+"""Time for a plan for hidden states, of an environment that is given by its name."""
 
 KEPT: Final = 500
 """Pictures that are kept while a widget is used."""
@@ -112,7 +116,10 @@ class Explorer:
     def _picture(self, *at: int) -> Picture:
         """What is drawn there; what went wrong, in words."""
         try:
-            return picture_of_answer(self.answer(**self.parameters(*at)))
+            answer = self.answer(**self.parameters(*at))
+            if answer is None:
+                raise ParameterError("the function returned None: return a solution, a plan or an array")
+            return picture_of_answer(answer)
         except RlsuiteError as error:
             return {"kind": "error", "text": str(error)}
         except Exception as error:  # of the user's function: at other positions it may have an answer
@@ -179,7 +186,12 @@ class Explorer:
         return tqdm(positions, total=self.n_pictures, desc="pictures", leave=False, disable=not progress)
 
     def _data(self, pictures: Sequence[Picture]) -> str:
-        data = {"look": look(), "sliders": self._told(), "at": self.begin(), "pictures": pictures}
+        data = {
+            "look": {**look(), "extremes": extremes(pictures)},
+            "sliders": self._told(),
+            "at": self.begin(),
+            "pictures": pictures,
+        }
         return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
 
     def _told(self) -> list[dict[str, object]]:
@@ -246,7 +258,8 @@ def explore(answer: "Callable[..., object] | str", /, **ranges: Range) -> Explor
         A function that takes the parameters by name, and returns what is shown: the solution of an MDP (a map of
         values and actions on a grid, else bars), a plan with alpha vectors (lines, for two states), an array of the
         probabilities of hidden states, shape (n_times, n_states), or anything else that shows itself, in words. Or an
-        environment, which is solved; the parameters are ``gamma`` and those of the environment.
+        environment, which is solved, where states are hidden for a second; the parameters are ``gamma`` and those of
+        the environment.
     **ranges : tuple or sequence
         The values of each parameter: two numbers, for 11 from the first to the second; two numbers and how many; or a
         list of values. A slider begins at the default of the function's parameter, or in the middle.
@@ -332,6 +345,10 @@ def _solved(name: str) -> Callable[..., object]:
         own = getattr(env.unwrapped, "model", None)
         discount = gamma if gamma is not None else own.gamma if isinstance(own, MDP | POMDP) else 0.99
         kind = POMDP if isinstance(own, POMDP) else MDP
-        return solve(kind.from_env(env, gamma=discount))
+        if kind is MDP:
+            return solve(MDP.from_env(env, gamma=discount))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the picture says both bounds
+            return solve(POMDP.from_env(env, gamma=discount), deadline=SECONDS)
 
     return answer

@@ -158,7 +158,7 @@ class BestPolicy(Exercise):
         shares = np.where(wrong[matters], np.where(np.isfinite(way), 0.0, 0.5), 1.0)
         measured = np.isfinite(loss) & np.isfinite(way) & (way > allowed)
         shares[measured] = 1.0 - loss[measured] / way[measured]
-        shares[~np.isfinite(loss)] = 0.0
+        shares[~np.isfinite(loss) | illegal[matters]] = 0.0
         if illegal.any():
             state = int(np.argmax(illegal))
             action = _name(int(given[state]), self.mdp.action_labels)

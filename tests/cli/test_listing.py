@@ -56,6 +56,11 @@ def test_agents_are_found_in_the_code(rlsuite, rlsuite_json):
     assert max(map(len, lines)) <= 130
 
 
+def test_an_agent_of_a_file_is_trained_under_the_name_that_was_given(rlsuite, tmp_path):
+    (tmp_path / "hope.py").write_text("import rlsuite as rl\n\nclass HopeQ(rl.QLearning):\n    'Hope.'\n")
+    assert rlsuite("agents", "hope.py:HopeQ").out.splitlines()[-1] == "next: rlsuite train hope.py:HopeQ ENV"
+
+
 def test_agents_are_listed_in_groups(rlsuite):
     """A package is a group, under the first line of its docstring; the commonest agents come first."""
     lines = rlsuite("agents").out.splitlines()

@@ -10,6 +10,7 @@ from gymnasium.wrappers import TimeLimit
 from rlsuite.environments import finding
 from rlsuite.environments.finding import find_env, packages
 from rlsuite.errors import EnvironmentNotFound, ParameterError, UnsuitableEnvironment
+from rlsuite.models import MDP
 
 LAKE = """
 import gymnasium
@@ -308,5 +309,8 @@ def test_a_forgotten_space_is_named(forgotten, given, wrapped):
 def test_things_that_are_no_environment(thing):
     with pytest.raises(ParameterError, match=r"is not an environment: give an id, 'module:Id', 'file\.py:Class' or"):
         find_env(thing)
+    model = MDP.from_successors([[0]], [1], gamma=0.9)
+    with pytest.raises(ParameterError, match=r"^MDP\(.*is a model, not an environment: write mdp.to_env\(\)"):
+        find_env(model)
     with pytest.raises(ParameterError, match=r"^<lambda> is a function, not an environment: call it, and give what"):
         find_env(lambda: gymnasium.make("FrozenLake-v1"))

@@ -66,6 +66,7 @@ def test_a_sentence_says_which_is_better_and_how_sure_it_is(comparison):
     pair = comparison.pairs[0]
     assert first == (
         f"lake: good is better than poor by 0.6 [{pair.low:.3g}, {pair.high:.3g}] (p = {pair.p_value:.1g})"
+        f": {comparison.rows[0].measure}"
     )
     assert pair.p_value == pytest.approx(2 * 2.0 / 2**12)  # two pairs; the smallest p value of 12 seeds
     assert comparison.rows[0].regret == 3.0

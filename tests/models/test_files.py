@@ -130,7 +130,7 @@ def test_foreign(tmp_path):
     with pytest.raises(FileError, match=r"foreign\.npz is damaged or was not written by rlsuite"):
         MDP.read(path)
     np.savez(path, a=np.ones(3))
-    with pytest.raises(FileError, match=r"foreign\.npz was not written by rlsuite: it has no format tag"):
+    with pytest.raises(FileError, match=r"foreign\.npz holds no model of rlsuite: it has no format tag"):
         MDP.read(path)
     with path.open("wb") as stream:
         np.save(stream, np.ones(3))

@@ -60,7 +60,7 @@ def test_the_forms_a_function_may_return():
     assert mdp.P[0][0] == [(1.0, 1, 1.0, False)]
     third = 1 / 3
     assert mdp.P[0][1] == [(third, 0, 0.0, False), (third, 1, 1.0, False), (third, 2, 2.0, True)]
-    assert mdp.P[0][2] == [(0.25, 2, 2.0, True), (0.75, 0, 0.0, False), (0.0, 1, 1.0, False)]
+    assert mdp.P[0][2] == [(0.25, 2, 2.0, True), (0.75, 0, 0.0, False)]  # what cannot happen is left out
     assert mdp.P[1][0] == []
     assert mdp.P[1][1] == [(1.0, 0, -1.0, False)]
     assert mdp.P[1][2] == [(0.5, 0, 1.0, False), (0.25, 0, 2.0, True), (0.25, 3, 3.0, True)]
@@ -99,6 +99,14 @@ def test_terminal_holds_for_listed_outcomes_too():
     assert mdp.terminated.tolist() == [False, True]
 
 
+def test_what_cannot_happen_leads_to_no_state():
+    def chances(s, a):
+        return [(1.0, s, 1.0, False), (0.0, s - 1, 5.0, False)]
+
+    mdp = MDP.from_function(chances, 0, actions=1, gamma=0.5, max_states=3)
+    assert (mdp.n_states, mdp.n_transitions) == (1, 1)
+
+
 def test_labels_of_different_states_that_look_alike_are_told_apart():
     class Blank:
         def __repr__(self):
@@ -135,6 +143,10 @@ def zero(s, a, s2):
 
 RETURNS = {
     "transitions('s', 0) returned 's', which has no reward: pass reward=": ("s", {"reward": None}),
+    "transitions('s', 0) returned (1, 's', 2, False), which is one outcome; return a list: [(1, 's', 2, False)]": (
+        (1, "s", 2, False),
+        {"reward": None},
+    ),
     "transitions('s', 0) returned []; return None if the action is illegal": ([], {}),
     "transitions('s', 0) returned set(); return None if the action is illegal": (set(), {}),
     "transitions('s', 0) returned {}; return None if the action is illegal": ({}, {}),

@@ -45,6 +45,17 @@ def test_an_environment_is_solved_and_an_error_at_one_position_is_shown_there(tm
     assert "nowhere" in page["pictures"][2]["text"]
     assert explore("rlsuite/Tiger-v0", gamma=[0.5]).picture(0)["kind"] == "lines"
     assert explore(lambda x: 1 / x, x=[0]).picture(0)["text"] == "ZeroDivisionError: division by zero"
+    assert explore(lambda x: None, x=[0]).picture(0)["text"].startswith("the function returned None: return a solu")
+
+
+def test_bars_and_lines_have_one_scale_at_all_positions(tmp_path):
+    for name, kind in (("rlsuite/RiverSwim-v0", "bars"), ("rlsuite/Tiger-v0", "lines")):
+        page = data_of(explore(name, gamma=[0.3, 0.6]).save(tmp_path / f"{kind}.html"))
+        if kind == "bars":
+            numbers = [value for picture in page["pictures"] for value in picture["values"]]
+        else:
+            numbers = [value for picture in page["pictures"] for ends, *_ in picture["lines"] for value in ends]
+        assert page["look"]["extremes"] == {kind: [min(numbers), max(numbers)]}
 
 
 def test_what_cannot_be_explored_is_named(tmp_path):

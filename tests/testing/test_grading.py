@@ -54,7 +54,9 @@ def test_an_action_that_is_not_legal_is_the_worst():
     policy = dict(zip(mdp.state_labels, [mdp.action_labels[a] for a in best.policy[:-1]], strict=False))
     found = grade({**policy, "S2": "R"}, BestPolicy(mdp))
     assert found.reason == "in state 'S2', action 'R' is not legal"
-    assert found.points == grade({**policy, "S2": "L"}, BestPolicy(mdp)).points < 1.0
+    assert found.points <= grade({**policy, "S2": "L"}, BestPolicy(mdp)).points < 1.0
+    alike = rl.MDP.from_successors([[1, 1, None]] * 2, [[1, 1, 0]] * 2, gamma=0.5)
+    assert grade([2, 0], BestPolicy(alike)).points == 0.0  # also where all legal actions are equally good
 
 
 def test_best_actions_that_go_round_for_ever_are_not_a_best_policy():
