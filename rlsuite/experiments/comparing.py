@@ -220,6 +220,8 @@ def _label_agents(agents: Sequence[object]) -> list[str]:
     """
     labels: list[str] = []
     for agent in agents:
+        if isinstance(agent, type):
+            raise ParameterError(f"{agent.__name__} is a class of agents: write {agent.__name__}() to make one")
         alike = [one for one in agents if type(one) is type(agent)]
         names = [field.name for field in fields(cast("Any", agent)) if field.init] if is_dataclass(agent) else []
         own = [name for name in names if any(repr(getattr(one, name)) != repr(getattr(agent, name)) for one in alike)]

@@ -335,12 +335,20 @@ def map_of(
         raise ParameterError("an MDP has no values yet: value_map(env, rl.solve(mdp))")
     if policy is not None and q is not None:
         raise ParameterError("give policy= or q=, not both")
+    if hasattr(value, "records"):
+        raise ParameterError("results of rl.train keep no values: value_map(env, agent.learn(env, steps=...))")
     if is_agent(value):
         learned: Any = value
         value = cast("ArrayLike", getattr(learned, "q_" if hasattr(type(value), "q_") else "value_"))
     if value is not None and not is_solution(value) and np.ndim(cast("ArrayLike", value)) == 2:
         if policy is not None or q is not None:
             raise ParameterError("give a solution, an agent or a table of action values alone")
+        shape = np.shape(cast("ArrayLike", value))
+        if shape[0] != layout.n_states:
+            raise ParameterError(
+                f"value has shape {shape}, needed ({layout.n_states},), a number per state, as numpy.ravel makes of a "
+                f"map, or ({layout.n_states}, n_actions)"
+            )
         value, q = None, cast("ArrayLike", value)
     said = [f"Colour: {of}.", "Arrows: actions of the policy."]
     if is_solution(value):

@@ -103,6 +103,7 @@ def test_seeds_may_not_suffice():
         ({"agents": []}, "agents is empty"),
         ({"agents": {"a": rl.Sarsa()}, "envs": None}, "envs is missing"),
         ({"agents": [rl.Sarsa(), rl.Sarsa()]}, "agents has Sarsa twice"),
+        ({"agents": [rl.Sarsa, rl.QLearning]}, r"Sarsa is a class of agents: write Sarsa\(\) to make one"),
         ({"envs": {}}, "envs is empty"),
         ({"agents": [rl.Sarsa()], "seeds": "enough"}, "give at least two"),
         ({"margin": 0.0}, "margin=0.0"),

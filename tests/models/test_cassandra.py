@@ -301,6 +301,7 @@ PREAMBLE_FAULTS = {
     "1:9: expected 'reward' or 'cost', found 'money'": "values: money",
     "1:9: the number of states is 0, not in 1..16777216": "states: 0",
     "1:13: the state 'a' is declared twice": "states: a b a",
+    "1:9: names of states stand one after the other, without commas": "states: good, worn, broken",
     "1:13: the state '\"a\"' is declared twice": 'states: a b "a"',
     "1:9: '\"upper' cannot be the name of a state: a name in quotes must be one word": 'states: "upper left" lower',
     "1:9: '-3' is not a number of states: a whole number is needed": "states: -3\nactions: 2",

@@ -147,6 +147,8 @@ def declaration(text: Text, kind: str, actions: Names | None) -> Names:
                 f"the number of {kind}s is {short(tokens[0].text)}, not in 1..{MOST}",
             )
         return Names(kind, int(number[1]), None)
+    if len(tokens) > 1 and all(token.text.endswith(",") for token in tokens[:-1]):
+        text.fail(tokens[0].at, f"names of {kind}s stand one after the other, without commas")
     first: dict[str, Token] = {}
     for token in tokens:
         if token.text.isdecimal() or token.text == "*":
