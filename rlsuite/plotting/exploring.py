@@ -276,10 +276,10 @@ def explore(answer: "Callable[..., object] | str", /, **ranges: Range) -> Explor
 
     Examples
     --------
-    A page that says from which chance of slipping on a detour is better:
+    A page that says how the best way along a cliff depends on the cost of a step:
 
     >>> import tempfile, rlsuite as rl, rlsuite_envs
-    >>> explorer = rl.plotting.explore("rlsuite/CliffWalk-v0", slip=(0.0, 0.4, 5), gamma=[0.9, 0.99])
+    >>> explorer = rl.plotting.explore("rlsuite/CliffWalk-v0", step_cost=(0.1, 2.1, 5), gamma=[0.9, 0.99])
     >>> explorer.n_pictures
     10
     >>> with tempfile.TemporaryDirectory() as folder:

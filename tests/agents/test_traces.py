@@ -126,15 +126,15 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("seed", [0, 1])
-def test_sparse_traces_learn_what_dense_traces_learn(wander, case, seed):
+def test_sparse_traces_learn_what_dense_traces_learn(wander, case):
     agent, equation = CASES[case]
-    first, episodes = wander(agent, seed, n_episodes=10)
-    for step, q, e in dense(first, episodes, agent, equation(agent)):
-        np.testing.assert_allclose(step.q, q, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(step.trace, e, rtol=0, atol=1e-12)
-    assert any(step.truncated for episode in episodes for step in episode)
-    assert any(step.terminated for episode in episodes for step in episode)
+    for seed in (0, 1):
+        first, episodes = wander(agent, seed, n_episodes=10)
+        for step, q, e in dense(first, episodes, agent, equation(agent)):
+            np.testing.assert_allclose(step.q, q, rtol=0, atol=1e-12)
+            np.testing.assert_allclose(step.trace, e, rtol=0, atol=1e-12)
+        assert any(step.truncated for episode in episodes for step in episode)
+        assert any(step.terminated for episode in episodes for step in episode)
 
 
 def test_replacing_traces_stay_below_one_step_size_and_accumulating_ones_do_not(wander):

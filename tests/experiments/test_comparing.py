@@ -97,27 +97,27 @@ def test_seeds_may_not_suffice():
     assert found.sentences() == ["Sarsa and QLearning cannot be told apart after 12 seeds"]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"agents": []}, "agents is empty"),
-        ({"agents": {"a": rl.Sarsa()}, "envs": None}, "envs is missing"),
-        ({"agents": [rl.Sarsa(), rl.Sarsa()]}, "agents has Sarsa twice"),
-        ({"agents": [rl.Sarsa, rl.QLearning]}, r"Sarsa is a class of agents: write Sarsa\(\) to make one"),
-        ({"envs": {}}, "envs is empty"),
-        ({"agents": [rl.Sarsa()], "seeds": "enough"}, "give at least two"),
-        ({"margin": 0.0}, "margin=0.0"),
-        ({"most_seeds": 0}, "most_seeds"),
-        ({"agents": {"lake": [3]}, "envs": None, "steps": None}, "holds 3"),
-        ({"agents": {"lake": []}}, "these are results already"),
-        ({"agents": {"lake": []}, "envs": None, "steps": None}, "agents\\['lake'\\] holds no results"),
-        ({"agents": ["q-learning"]}, "'q-learning' is not an agent"),
-    ],
-)
-def test_bad_arguments(change, message):
-    given = {"agents": [rl.Sarsa(), rl.QLearning()], "envs": "FrozenLake-v1", "steps": 10, "seeds": 2}
-    with pytest.raises(ParameterError, match=message):
-        rl.compare(**{**given, **change})
+BAD = [
+    ({"agents": []}, "agents is empty"),
+    ({"agents": {"a": rl.Sarsa()}, "envs": None}, "envs is missing"),
+    ({"agents": [rl.Sarsa(), rl.Sarsa()]}, "agents has Sarsa twice"),
+    ({"agents": [rl.Sarsa, rl.QLearning]}, r"Sarsa is a class of agents: write Sarsa\(\) to make one"),
+    ({"envs": {}}, "envs is empty"),
+    ({"agents": [rl.Sarsa()], "seeds": "enough"}, "give at least two"),
+    ({"margin": 0.0}, "margin=0.0"),
+    ({"most_seeds": 0}, "most_seeds"),
+    ({"agents": {"lake": [3]}, "envs": None, "steps": None}, "holds 3"),
+    ({"agents": {"lake": []}}, "these are results already"),
+    ({"agents": {"lake": []}, "envs": None, "steps": None}, "agents\\['lake'\\] holds no results"),
+    ({"agents": ["q-learning"]}, "'q-learning' is not an agent"),
+]
+
+
+def test_bad_arguments():
+    for change, message in BAD:
+        given = {"agents": [rl.Sarsa(), rl.QLearning()], "envs": "FrozenLake-v1", "steps": 10, "seeds": 2}
+        with pytest.raises(ParameterError, match=message):
+            rl.compare(**{**given, **change})
 
 
 def test_enough_needs_the_exact_bounds():

@@ -280,9 +280,7 @@ def test_what_is_meant_instead_is_said(grid_goal):
     results = rl.train(agent, "FrozenLake-v1", steps=20, seeds=2, regret=False)
     with pytest.raises(ParameterError, match=r"results of rl.train keep no values: value_map\(env, agent.learn\("):
         value_map("FrozenLake-v1", results)
-    with pytest.raises(
-        ParameterError, match=r"value has shape \(4, 4\), needed \(16,\), a number per state, as"
-    ):
+    with pytest.raises(ParameterError, match=r"value has shape \(4, 4\), needed \(16,\), a number per state, as"):
         value_map("FrozenLake-v1", np.zeros((4, 4)))
     with pytest.raises(NotLearned):
         value_map("FrozenLake-v1", agent)
