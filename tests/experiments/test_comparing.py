@@ -123,7 +123,7 @@ def test_bad_arguments():
 def test_enough_needs_the_exact_bounds():
     agents = [rl.Sarsa(features=rl.features.TileCoding()), rl.QLearning(features=rl.features.TileCoding())]
     with pytest.raises(ParameterError, match="MountainCar-v0: the values of the best and the worst policy are unknown"):
-        rl.compare(agents, "MountainCar-v0", steps=10, seeds="enough")
+        rl.compare(agents, gymnasium.make("MountainCar-v0", max_episode_steps=10), steps=10, seeds="enough")
 
 
 def test_a_failing_seed_is_left_out_of_the_pairs():
