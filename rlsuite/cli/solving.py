@@ -237,7 +237,7 @@ def _explore(chosen: argparse.Namespace) -> int:
     """Write a page with sliders."""
     from rlsuite import planning
     from rlsuite.cli.sweeping import values_of
-    from rlsuite.models import MDP
+    from rlsuite.models import MDP, MarkovChain
     from rlsuite.plotting import explore
     from rlsuite.plotting.exploring import SECONDS
 
@@ -260,7 +260,9 @@ def _explore(chosen: argparse.Namespace) -> int:
         chosen.env = [*fixed["env"], *(f"{key}={value}" for key, value in varied.items())]
         _, model = _opened(chosen)
         solver: Any = planning.solve
-        method: tuple[str, ...] = (_method(model, chosen.method),) if chosen.method else ()  # type: ignore[arg-type]
+        if isinstance(model, MarkovChain):
+            raise ParameterError(f"{chosen.environment} holds a Markov chain, which has no solution to show")
+        method = (_method(model, chosen.method),) if chosen.method else ()
         options = {"deadline": SECONDS} if chosen.gap is None and not isinstance(model, MDP) else {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the picture says both bounds

@@ -112,6 +112,7 @@ def test_numba_may_be_missing(usual):
     assert run(LEARN, "numba").stdout == usual
 
 
+@pytest.mark.cases("ImportError.*")
 @pytest.mark.parametrize(
     ("raised", "reason"),
     [

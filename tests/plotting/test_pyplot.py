@@ -89,7 +89,7 @@ def test_every_figure_is_pyplots_and_takes_its_keywords(drawings, tmp_path):
         assert (plt.gcf(), plt.gca()) == (ax.figure, ax), name
         plt.title("mine")
         assert (ax.get_title(), ax.get_title(loc="left")) == ("mine", ""), name
-        plt.savefig(tmp_path / "figure.png")
+        plt.savefig(tmp_path / "figure.png", dpi=40)
         with Image.open(tmp_path / "figure.png") as picture:
             assert len(picture.getcolors(2**24)) > 50, name
         look = {"title": "ours", "xlabel": "x", "ylabel": "y", "xlim": (1, 2), "ylim": (0.5, 3)}
