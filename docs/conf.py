@@ -21,8 +21,8 @@ ROOT = DOCS.parent
 sys.path.insert(0, str(DOCS))
 
 import run_here  # noqa: E402 - beside this file, found by the line above
-from contact_sheet import TILE, place  # noqa: E402
-from environment_pages import names, write_pages  # noqa: E402
+from contact_sheet import TILE, place  # noqa: E402 - as above
+from environment_pages import names, write_pages  # noqa: E402 - as above
 
 import rlsuite  # noqa: E402 - in order, after what is beside this file
 

@@ -1,8 +1,8 @@
 """Python in a browser (Pyodide): what Gymnasium, tqdm and rlsuite find there as on any other machine.
 
-`multiprocessing.synchronize` cannot be imported, for there are no processes; Gymnasium does, to name a type in a
-signature. There are no threads, and tqdm warns that it has none. Sizes have 32 bits, and `np.repeat` refuses counts of
-64 bits.
+A browser has neither processes nor threads. Gymnasium imports `multiprocessing.synchronize`, whose import fails there,
+to name a type in a signature; tqdm warns that it cannot begin a thread. Sizes have 32 bits, and `np.repeat` does not
+take counts of 64 bits.
 """
 
 import sys
@@ -18,7 +18,7 @@ class Semaphore:
     """The type that is named; there is none to be made."""
 
     def __init__(self, *arguments: object) -> None:
-        raise OSError("there are no processes in a browser, and no semaphores between them")
+        raise OSError("a browser has no processes: semaphores cannot be made")
 
 
 def prepare() -> None:

@@ -298,7 +298,7 @@ def columns_of(seen: WithCovariates, *, penalised: bool) -> Columns:
     Raises
     ------
     ModelError
-        If there are no transitions, or a column says nothing that the others do not.
+        If there are no transitions, or a column is constant or a combination of the others.
     """
     followed = seen.followed
     if not followed.size:

@@ -272,7 +272,7 @@ def explore(answer: "Callable[..., object] | str", /, **ranges: Range) -> Explor
     Raises
     ------
     ParameterError
-        If there are no ranges, or one has no values.
+        If no range is given, or a range is empty or malformed.
 
     Examples
     --------

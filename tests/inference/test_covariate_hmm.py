@@ -282,7 +282,7 @@ def test_files_words_and_bad_input(tmp_path):
         warnings.simplefilter("error")
         assert 2 < start.fit(follows, x, ridge=1.0).slope[0, 1, 0] < 20
     assert np.isinf(large.standard_errors(follows, x).slope[0, 1, 0])
-    # Covariates that nearly go together are no such case: a warning would be an error here.
+    # Covariates that are strongly correlated do not warn: a warning would be an error here.
     near = np.random.default_rng(2).normal(size=1_500)[:, None] + np.random.default_rng(3).normal(size=(1_500, 2)) / 1e3
     apart = CovariateHMM.from_hmm(rl.HMM([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], Gaussian([0.0, 4.0], [1.0, 1.0])), 2)
     assert apart.fit(apart.sample(near, seed=1)[0], near).learning.converged

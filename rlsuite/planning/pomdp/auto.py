@@ -22,6 +22,9 @@ FIRST_WORK = 5e7
 CHEAP = 2e8
 """Operations of the exact method that come before any search, with a horizon."""
 
+PATIENCE = 5.0
+"""Seconds that the exact method has at first, with a horizon and without a deadline."""
+
 FIRST_TRIALS = 16
 
 LESS = 0.25
@@ -83,40 +86,37 @@ def auto(
     """
     most_trials = -1 if max_iterations is None else whole_amount("max_iterations", max_iterations)
     if horizon is not None:
-        return _for_steps(pomdp, whole_amount("horizon", horizon), most_trials, limits)
-    if pomdp.gamma == 1.0:
+        horizon = whole_amount("horizon", horizon)
+        if horizon == 0 or horizon * pomdp.mdp.n_transitions > MOST_TRANSITIONS:  # too much for the search
+            return incremental_pruning(pomdp, horizon=horizon, **limits)
+    elif pomdp.gamma == 1.0:
         raise ParameterError(
             "gamma is 1: without discounting, values of a POMDP may be infinite; pass horizon=10 (say), or gamma=0.99"
         )
-    return _by_turns(pomdp, None, most_trials, limits)
+    return _by_turns(pomdp, horizon, most_trials, limits)
 
 
-def _for_steps(pomdp: POMDP, horizon: int, most_trials: int, limits: TimeLimitsOfBounds) -> AlphaVectorSolution:
-    """Solve exactly if that is cheap, or if the search would need too much memory."""
-    if horizon == 0 or horizon * pomdp.mdp.n_transitions > MOST_TRANSITIONS:
-        return incremental_pruning(pomdp, horizon=horizon, **limits)
-    watch = Watch("incremental_pruning", **limits)
-    given: TimeLimitsOfBounds = {**limits}
-    found = _exactly(pomdp, horizon, watch, CHEAP, given)
-    if found is not None and found.converged:
-        return found
-    if "deadline" in given and given["deadline"] is not None:
-        given["deadline"] = max(given["deadline"] - watch.seconds, 1e-3)
-    return _by_turns(pomdp, Layers(pomdp, horizon), most_trials, given)
-
-
-def _by_turns(pomdp: POMDP, layers: Layers | None, most_trials: int, limits: TimeLimitsOfBounds) -> AlphaVectorSolution:
+def _by_turns(pomdp: POMDP, horizon: int | None, most_trials: int, limits: TimeLimitsOfBounds) -> AlphaVectorSolution:
     """Search from the start, and solve exactly with as much work each time that of the search has doubled.
+
+    With a horizon the exact method comes first: if its plan is cheap, it is the best for every belief.
 
     The search goes on where it was, the exact method begins anew. Work is counted, and slices of the search end with a
     trial: the same model takes the same steps on every machine, as long as no deadline ends them.
     """
-    watch = Watch("sarsop" if layers is None else "finite_horizon_search", **limits)
-    horizon, slack = (None, 0.0) if layers is None else (layers.horizon, layers.slack)
+    watch = Watch("sarsop" if horizon is None else "finite_horizon_search", **limits)
     exact: AlphaVectorSolution | None = None
     work, trials, share, above = FIRST_WORK, FIRST_TRIALS, 1.0, inf
+    layers: Layers | None = None
     with watch:
+        if horizon is not None:
+            exact = _exactly(pomdp, horizon, watch, CHEAP, limits)
+            if exact is not None and (exact.converged or watch.interrupted):
+                return warn_if_open(exact, watch, f"{exact.iterations} iterations")
+            above = inf if exact is None else exact.upper_bound
+            layers = Layers(pomdp, horizon)
         planner = PointSearch(pomdp if layers is None else layers.model, watch)
+        slack = 0.0 if layers is None else layers.slack
         while planner.goes_on():
             if planner.search.trials == most_trials:
                 watch.give_up(f"max_iterations={most_trials} reached")
@@ -151,13 +151,21 @@ def _by_turns(pomdp: POMDP, layers: Layers | None, most_trials: int, limits: Tim
 def _exactly(
     pomdp: POMDP, horizon: int | None, watch: Watch, work: float, limits: TimeLimitsOfBounds
 ) -> AlphaVectorSolution | None:
-    """Solve exactly with some `work` operations, in half of the time that is left; None if a stage takes more."""
+    """Solve exactly with some `work` operations, in half of the time that is left; None if a stage takes more.
+
+    With a horizon a stage may take far longer than `work_of_stage` says, so that it has no more time than all before.
+    """
     if work_of_stage(pomdp, pomdp.n_actions) > work:
         return None
     given: TimeLimitsOfBounds = {**limits}
     if watch.left < inf:
         given["deadline"] = max(0.5 * watch.left, 1e-3)
-    own = Watch("incremental_pruning", **given)
-    if horizon is not None:
-        return solve_for(pomdp, horizon, in_turns, own, work)
-    return solve_endless(pomdp, in_turns, own, work)
+    if horizon is None:
+        return solve_endless(pomdp, in_turns, Watch("incremental_pruning", **given), work)
+    if watch.left < inf:
+        return solve_for(pomdp, horizon, in_turns, Watch("incremental_pruning", **given), work)
+    given["deadline"] = max(PATIENCE, watch.seconds)
+    try:
+        return solve_for(pomdp, horizon, in_turns, Watch("incremental_pruning", **given), work)
+    except ParameterError:  # the horizon is too long for this time, which nobody asked for
+        return None

@@ -7,8 +7,10 @@ import rlsuite as rl
 from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning import incremental_pruning, policy_graph, simulate_beliefs, solve
+from rlsuite.planning.pomdp import auto
 from rlsuite.planning.pomdp.point_based import finite_horizon_search as module
 from rlsuite_envs.cheese_maze import cheese_maze
+from rlsuite_envs.hallway import hallway
 from rlsuite_envs.rock_sample import rock_sample
 from rlsuite_envs.shuttle import shuttle
 from rlsuite_envs.tag import tag
@@ -89,6 +91,15 @@ def test_auto_searches_where_there_are_too_many_vectors(tmp_path):
     earned = simulate_beliefs(model, plan, episodes=2_000, steps=5, seed=1).returns
     assert plan.lower_bound - 4 * earned.std() / 2_000**0.5 <= earned.mean()
     assert earned.mean() <= plan.upper_bound + 4 * earned.std() / 2_000**0.5
+
+
+def test_auto_gives_up_a_stage_that_takes_far_longer_than_estimated(monkeypatch):
+    """A stage of hallway takes minutes, though it looks cheap; nobody asked for a deadline."""
+    monkeypatch.setattr(auto, "PATIENCE", 0.1)
+    with pytest.warns(ConvergenceWarning, match="max_iterations=20 reached"):
+        plan = solve(hallway().model, horizon=10, max_iterations=20)
+    assert plan.method == "finite_horizon_search"
+    assert 0.09 < plan.lower_bound < 0.257 < plan.upper_bound + 0.01
 
 
 def test_a_graph_of_the_plan_follows_the_beliefs():
