@@ -1,6 +1,6 @@
 """Python in a browser (Pyodide): what Gymnasium, tqdm and rlsuite find there as on any other machine.
 
-A browser has neither processes nor threads. Gymnasium imports `multiprocessing.synchronize`, whose import fails there,
+A browser has neither processes nor threads. Gymnasium 1.4 imports `multiprocessing.synchronize`, which fails there,
 to name a type in a signature; tqdm warns that it cannot begin a thread. Sizes have 32 bits, and `np.repeat` does not
 take counts of 64 bits.
 """

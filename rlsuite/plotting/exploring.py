@@ -15,15 +15,17 @@ from functools import cache
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
-from typing_extensions import TypeIs
 
 from rlsuite.core.files import replacing
 from rlsuite.core.narrowing import is_sequence
 from rlsuite.errors import ConvergenceWarning, MissingPackage, ParameterError, RlsuiteError
 from rlsuite.plotting.explorer_pictures import Picture, extremes, look, picture_of_answer
+
+if TYPE_CHECKING:  # it is newer than the oldest typing_extensions that is allowed
+    from typing_extensions import TypeIs
 
 POSITIONS: Final = 11
 """Positions of a slider whose ends are given."""
@@ -330,7 +332,7 @@ def _values(name: str, given: object) -> tuple[Any, ...]:
     return values
 
 
-def _is_number(value: object) -> TypeIs[int | float]:
+def _is_number(value: object) -> "TypeIs[int | float]":
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 

@@ -37,9 +37,7 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_browser_has_no_processes_and_no_threads_and_runs_learn() -> None:
-    """Gymnasium alone cannot be imported; after rlsuite it can, and other packages find nothing that is not there."""
-    alone = run("import gymnasium")
-    assert "cannot import name 'synchronize'" in alone.stderr
+    """With rlsuite Gymnasium can be imported, in every release; other packages find nothing that is not there."""
     done = run(LEARN)
     assert done.stdout.splitlines() == ["False", "[1 1 2] [3 3] [[1, 2], [1, 2]]", "16 2"], done.stderr
     (warning,) = [line for line in done.stderr.splitlines() if "Warning: " in line]

@@ -129,6 +129,17 @@ def test_no_module_imports_itself_by_way_of_others(ours: dict[str, Path]) -> Non
 
 
 @pytest.mark.slow
+def test_the_oldest_typing_extensions_will_do(ours: dict[str, Path]) -> None:
+    """`pyproject.toml` allows 4.6, which has no `TypeIs`; names for type checkers alone are not imported."""
+    imports = {
+        each.name
+        for module, path in ours.items()
+        for each in imports_of(module, ast.parse(path.read_text(encoding="utf-8")))
+    }
+    found = {name for name in imports if name.startswith("typing_extensions")}
+    assert found == {"typing_extensions.TypeAliasType"}
+
+
 def test_the_library_knows_no_environment(ours: dict[str, Path]) -> None:
     for module, path in ours.items():
         tree = ast.parse(path.read_text(encoding="utf-8"))
