@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from rlsuite.planning.pomdp.plan_files import read_plan as read_plan
     from rlsuite.planning.pomdp.plan_files import write_plan as write_plan
     from rlsuite.planning.pomdp.point_based.finite_horizon_search import finite_horizon_search as finite_horizon_search
+    from rlsuite.planning.pomdp.point_based.goal_hsvi import goal_hsvi as goal_hsvi
     from rlsuite.planning.pomdp.point_based.pbvi import pbvi as pbvi
     from rlsuite.planning.pomdp.point_based.perseus import perseus as perseus
     from rlsuite.planning.pomdp.point_based.sarsop import sarsop as sarsop

@@ -43,7 +43,10 @@ FOR_MDPS = (
     "Pass gamma=0.99 (say), solve for a finite horizon, say by method='backward_induction', horizon=100, or, if "
     "episodes come to an end, for the total reward: method='stochastic_shortest_path'."
 )
-FOR_POMDPS = "Pass gamma=0.99 (say), or solve for a finite horizon: method='incremental_pruning', horizon=10 (say)."
+FOR_POMDPS = (
+    "Pass gamma=0.99 (say), or solve for a finite horizon: method='incremental_pruning', horizon=10 (say), or, if "
+    "episodes come to an end, take method='goal_hsvi'."
+)
 
 
 class Contraction(Protocol):

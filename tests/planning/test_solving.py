@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rlsuite import planning
-from rlsuite.errors import ConvergenceWarning, ParameterError, RlsuiteError
+from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError, RlsuiteError
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning import BeliefPlan, FiniteHorizonSolution, Solution, methods, solve
 
@@ -40,6 +40,7 @@ def test_every_method_is_public_documented_and_answers_to_its_name(
     # These approximate, or look one decision ahead: their bounds are as wide as they are.
     approximate = {"aems2", "belief_grid", "pbvi", "perseus", "pomcp"}
     hidden = tiger(0.9)
+    suited["goal_hsvi"] = hidden.replace(gamma=1.0, terminated=hidden.mdp.probability > 0.0)
     for usual in (grid_goal(), hidden):
         for name, function in methods(usual).items():
             model = suited.get(name, usual)
@@ -133,7 +134,7 @@ def test_a_pomdp_needs_no_method(tiger):
     assert solve(tiger(0.75), gap=0.5, horizon=3).converged
     with pytest.warns(ConvergenceWarning, match="1 trials.*max_iterations=1 reached"):
         assert solve(tiger(0.95), max_iterations=1).iterations == 1
-    with pytest.raises(ParameterError, match=r"gamma is 1.*horizon="):
+    with pytest.raises(ModelError, match=r"gamma=1, and from state 0 no end can be reached.*horizon=100"):
         solve(tiger(1.0))
     with pytest.raises(ParameterError, match="gap=-1 is not a positive number"):
         solve(tiger(0.75), gap=-1, horizon=3)

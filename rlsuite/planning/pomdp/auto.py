@@ -12,6 +12,7 @@ from rlsuite.planning.pomdp.exact.exact import solve_for
 from rlsuite.planning.pomdp.exact.incremental_pruning import in_turns, incremental_pruning
 from rlsuite.planning.pomdp.exact.infinite_horizon import solve_endless, work_of_stage
 from rlsuite.planning.pomdp.point_based.finite_horizon_search import MOST_TRANSITIONS, Layers
+from rlsuite.planning.pomdp.point_based.goal_hsvi import goal_hsvi
 from rlsuite.planning.pomdp.point_based.sarsop import PointSearch, warn_if_open
 from rlsuite.planning.pomdp.solution import AlphaVectorSolution
 from rlsuite.planning.watch import Watch
@@ -43,7 +44,8 @@ def auto(
 
     For a number of steps that is `incremental_pruning`, which finds the exact plan for every belief, unless its vectors
     become too many: then it is `finite_horizon_search`, and without an end `sarsop`. These look only at beliefs that
-    are reached from the start, and go as far as models of many thousand states. Where their bounds do not come together
+    are reached from the start, and go as far as models of many thousand states; for gamma = 1 there is `goal_hsvi`,
+    which does the same until the end of an episode. Where their bounds do not come together
     soon, as in small models with gamma close to 1, `incremental_pruning` has turns of as much work, and the better
     bound of either counts.
 
@@ -52,7 +54,8 @@ def auto(
     pomdp : POMDP
         The model.
     horizon : int, optional
-        H, the number of steps to plan for; any gamma will do. By default there is no end, and gamma must be below 1.
+        H, the number of steps to plan for; any gamma will do. By default there is no limit; then for gamma = 1 it must
+        cost something to put off the end, see `goal_hsvi`.
     max_iterations : int, optional
         Limit on what the chosen method counts as iterations; by default its own.
     **limits
@@ -66,10 +69,10 @@ def auto(
     Raises
     ------
     ParameterError
-        If gamma is 1 without a horizon, the deadline is too short for the horizon, or an argument is out of range.
+        If the deadline is too short for the horizon, or an argument is out of range.
     ModelError
-        If values overflow; or if every plan comes to a belief in which no action is legal in every state of its
-        support.
+        If values overflow; if every plan comes to a belief in which no action is legal in every state of its support;
+        or if gamma is 1 without a horizon, and the end may not be reached, or be put off without a loss.
 
     Warns
     -----
@@ -90,9 +93,7 @@ def auto(
         if horizon == 0 or horizon * pomdp.mdp.n_transitions > MOST_TRANSITIONS:  # too much for the search
             return incremental_pruning(pomdp, horizon=horizon, **limits)
     elif pomdp.gamma == 1.0:
-        raise ParameterError(
-            "gamma is 1: without discounting, values of a POMDP may be infinite; pass horizon=10 (say), or gamma=0.99"
-        )
+        return goal_hsvi(pomdp, max_iterations=max_iterations, **limits)
     return _by_turns(pomdp, horizon, most_trials, limits)
 
 

@@ -39,7 +39,7 @@ def test_earning_for_ever():
 def test_gain_and_loss_in_balance():
     message = error_of([[1, 2], [0, 2], [None, None]], [[1, 0], [-1, 0], [0, 0]])
     assert "the end can be avoided for ever with gains and losses that add up to 0: such a total reward" in message
-    assert message.endswith("say by method='backward_induction', horizon=100")
+    assert message.endswith("plan for a number of steps: horizon=100 (say)")
     assert state_in(message) in {0, 1}
 
 

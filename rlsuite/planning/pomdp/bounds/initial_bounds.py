@@ -120,7 +120,7 @@ class Blind(NamedTuple):
 
 def seen_values(model: PreparedModel, watch: Watch, *, share: float = 1.0) -> Above:
     """Return the QMDP bound, computed in that share of the time left."""
-    solution = policy_iteration(model.pomdp.mdp, tol=math.inf, deadline=_left(watch, share))
+    solution = policy_iteration(model.pomdp.mdp, tol=math.inf, deadline=left(watch, share))
     q = np.where(model.pomdp.mdp.legal, solution.q + solution.error_bound, -np.inf)
     return Above(q, 2.0 * solution.error_bound, solution.iterations)
 
@@ -151,10 +151,10 @@ def informed_values(
     rows = sparse[3:]
     reward, q = model.reward.reshape(-1), seen.reshape(-1).copy()
     out, sums = np.empty_like(q), np.zeros(symbols * actions)
-    factor = model.modulus / (1.0 - model.modulus)
+    factor = model.further
     size = float(np.abs(q[q > -np.inf]).max())
     sweeps, distance = 0, math.inf
-    until = watch.seconds + _left(watch, share)
+    until = watch.seconds + left(watch, share)
     while distance > tol and sweeps < max_sweeps and not watch.hurries and watch.seconds < until:
         fall = informed_sweep(states, actions, symbols, pomdp.gamma, *rows, reward, q, sums, out)
         np.minimum(q, out, out=q)
@@ -185,7 +185,7 @@ def blind_plans(
     legal = model.pomdp.mdp.legal
     acting = cast("BoolArray", legal.any(axis=1))
     actions: IndexArray = np.arange(model.pomdp.n_actions)
-    until = watch.seconds + _left(watch, share)
+    until = watch.seconds + left(watch, share)
     values = np.zeros(legal.T.shape) if initial is None else np.where(np.isfinite(initial), initial, 0.0)
     found = [_blind(model, a, acting, watch, tol, until, values[a]) for a in range(legal.shape[1])]
     vectors, distance = np.stack([values for values, _ in found]), max(distance for _, distance in found)
@@ -200,7 +200,7 @@ def _blind(
     model: PreparedModel, a: int, acting: BoolArray, watch: Watch, tol: float, until: float, value: FloatArray
 ) -> tuple[FloatArray, float]:
     """Return a lower bound (S,) on the value of taking action a for ever, and how far it is below at most."""
-    step = model.steps[a]
+    step = model.steps_of[a]
     impossible = acting & ~model.pomdp.mdp.legal[:, a]
     while impossible.any():
         more = impossible | (step @ impossible.astype(np.float64) > 0.0)
@@ -210,7 +210,7 @@ def _blind(
     possible = acting & ~impossible
     reward = np.where(possible, model.reward[:, a], 0.0)
     matrix: Matrix = cast("Any", step) * model.pomdp.gamma
-    factor = model.modulus / (1.0 - model.modulus)
+    factor = model.further
     if reward.size <= DIRECT and not (watch.hurries or watch.seconds > until):
         value = np.where(possible, solve_fixed_point(matrix, reward), 0.0)
     else:
@@ -233,7 +233,7 @@ def _guaranteed(model: PreparedModel, watch: Watch, share: float) -> FloatArray:
     """Return the value of each action if the worst are taken afterwards: (A, S); -inf where that may be illegal."""
     mdp = model.pomdp.mdp
     lookahead = Lookahead(mdp.replace(reward=-mdp.reward, reward_std=None, bernoulli=None))
-    worst = policy_iteration(lookahead.mdp, tol=math.inf, deadline=_left(watch, share))
+    worst = policy_iteration(lookahead.mdp, tol=math.inf, deadline=left(watch, share))
     value = best(np.where(mdp.legal, worst.q + worst.error_bound, -np.inf))
     q = lookahead.q(value) + model.rounding(float(np.abs(value).max()))
     return np.where(mdp.legal & _never_stuck(model), -q, -np.inf).T
@@ -252,7 +252,7 @@ def _never_stuck(model: PreparedModel) -> BoolArray:
     if not illegal.any():
         return good
     leaves: list[BoolArray] = []
-    for a, step in enumerate(model.steps):
+    for a, step in enumerate(model.steps_of):
         there = cast("FloatArray", cast("Any", step).T @ legal[:, a].astype(np.float64)) > 0.0
         seen: Any = pomdp.observation_matrix(a)[np.flatnonzero(there)] > 0.0
         forbidden = cast("FloatArray", seen.T.astype(np.float64) @ illegal[there])
@@ -268,7 +268,7 @@ def _leading_to(leaves: list[BoolArray], good: BoolArray) -> BoolArray:
     return np.array([bool(np.any(some & good, axis=1).all()) for some in leaves], dtype=np.bool_)
 
 
-def _left(watch: Watch, share: float) -> float:
+def left(watch: Watch, share: float) -> float:
     """Return a share of the seconds until the deadline, at least a little; infinity if there is none."""
     return math.inf if watch.deadline is None else max(share * (watch.deadline - watch.seconds), 1e-3)
 

@@ -15,7 +15,7 @@ import numpy as np
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, StateArray
 from rlsuite.planning.certificate import FOR_POMDPS, discounted
-from rlsuite.planning.operators import EPS
+from rlsuite.planning.operators import EPS, Lookahead
 
 SMALL = 128
 """Up to this many states one region is best: a vector found for one belief is used at all others."""
@@ -202,7 +202,7 @@ class Tables(NamedTuple):
 
 
 class PreparedModel:
-    """A POMDP, prepared for point-based planning: gamma < 1.
+    """A POMDP, prepared for point-based planning.
 
     Parameters
     ----------
@@ -210,6 +210,8 @@ class PreparedModel:
         The model.
     method : str
         Who asks, for error messages.
+    steps : float, optional
+        How many steps a plan may take on average, which is needed for gamma = 1.
 
     Attributes
     ----------
@@ -217,30 +219,33 @@ class PreparedModel:
         The model.
     lookahead : Lookahead
         Its hidden process.
-    steps : list of csr_array (S, S)
+    steps_of : list of csr_array (S, S)
         For each action, c(s' | s, a) without stored zeros.
     sparse : SparseModel
         All of it but the rewards.
     reward : ndarray (S, A) float64
         r(s, a); minus infinity for illegal actions.
-    modulus : float
-        The factor by which a backup contracts.
+    steps, further : float
+        So many times an error of each step counts, and one of each step but the first: 1 / (1 - beta) and
+        beta / (1 - beta), if beta is the factor by which a backup contracts.
 
     Raises
     ------
     ParameterError
-        If gamma is 1, or too close to 1.
+        If gamma is too close to 1; or is 1, and `steps` is not given.
     ModelError
         If values overflow.
     """
 
-    def __init__(self, pomdp: POMDP, method: str) -> None:
+    def __init__(self, pomdp: POMDP, method: str, *, steps: float | None = None) -> None:
         self.pomdp = pomdp
-        self.lookahead = discounted(pomdp.mdp, method, FOR_POMDPS)
-        self.modulus = self.lookahead.modulus
+        self.lookahead = discounted(pomdp.mdp, method, FOR_POMDPS) if steps is None else Lookahead(pomdp.mdp)
+        modulus = self.lookahead.modulus
+        self.steps = 1.0 / (1.0 - modulus) if steps is None else steps
+        self.further = modulus / (1.0 - modulus) if steps is None else steps
         states, actions = pomdp.n_states, pomdp.n_actions
         ahead: Any = self.lookahead.continuation
-        self.steps: list[CsrMatrix] = [ahead[a::actions] for a in range(actions)]
+        self.steps_of: list[CsrMatrix] = [ahead[a::actions] for a in range(actions)]
         rows = pomdp.observation_rows
         # Rows of a model sum to 1 only within a tolerance; normalised rows make the bounds simpler.
         sums = np.add.reduceat(rows.probability, rows.indptr[:-1].astype(np.intp))
@@ -269,7 +274,7 @@ class PreparedModel:
         discounted.
         """
         one = (self._terms + 16) * EPS * (self.lookahead.reward_size + self.pomdp.gamma * size)
-        return one / (1.0 - self.modulus)
+        return one * self.steps
 
 
 def tables(model: PreparedModel, informed: FloatArray) -> Tables:

@@ -212,7 +212,7 @@ def _beginning(pomdp: POMDP, everywhere: bool, watch: Watch) -> _Found:
     vectors[:, ~pomdp.mdp.legal.any(axis=1)] = 0.0
     if not everywhere:  # a lower bound on the values of all legal plans, though perhaps not the value of a plan
         worst = float(np.min(model.reward, where=model.reward > -np.inf, initial=0.0))
-        vectors, lower = np.full((1, pomdp.n_states), worst / (1.0 - model.modulus)), -np.inf
+        vectors, lower = np.full((1, pomdp.n_states), worst * model.steps), -np.inf
     first: IndexArray = np.arange(len(vectors), dtype=np.int64)
     for_ever: IndexArray = np.repeat(first, pomdp.n_observations).reshape(len(vectors), -1)
     return _Found(lower, upper, VectorSet(vectors, first, for_ever))

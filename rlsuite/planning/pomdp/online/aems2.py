@@ -176,7 +176,7 @@ class BoundPlanner:
         largest = max(float(np.abs(one[np.isfinite(one)]).max(initial=0.0)) for one in tables)
         # A backup rounds once for each entry of a belief and each observation of a row.
         roundings = 2 * pomdp.n_states + 2 * pomdp.n_observations + 8
-        self.rounding = roundings * EPS * largest / (1.0 - self._preparation.model.modulus)
+        self.rounding = roundings * EPS * largest * self._preparation.model.steps
 
     @property
     def prepared(self) -> bool:

@@ -12,10 +12,10 @@ import numpy as np
 
 from rlsuite.core.checks import positive_number, whole_amount
 from rlsuite.models import POMDP
-from rlsuite.models.aliases import IndexArray
+from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.certificate import warn_not_converged
 from rlsuite.planning.limits import TimeLimitsOfBounds, takes_limits
-from rlsuite.planning.pomdp.bounds.initial_bounds import at_start, blind_plans, informed_values, seen_values
+from rlsuite.planning.pomdp.bounds.initial_bounds import Blind, at_start, blind_plans, informed_values, seen_values
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel, tables
 from rlsuite.planning.pomdp.exact.pruning import winning
 from rlsuite.planning.pomdp.exact.value_iteration_stages import no_plan
@@ -149,8 +149,7 @@ class PointSearch:
 
     def __init__(self, pomdp: POMDP, watch: Watch, *, max_gb: float = 4.0) -> None:
         self.pomdp, self.watch = pomdp, watch
-        self.model = PreparedModel(pomdp, watch.method)
-        seen = seen_values(self.model, watch, share=2.0 * SHARE).q
+        self.model, seen = self.hidden()
         self.size = float(np.abs(seen[seen > -np.inf]).max())
         informed = informed_values(
             self.model,
@@ -162,7 +161,7 @@ class PointSearch:
         )
         if at_start(self.model, informed.q.T) == -np.inf:
             raise no_plan(pomdp.start)
-        self.blind = blind_plans(self.model, watch, tol=BLIND_TOL * self.size, share=SHARE)
+        self.blind = self.plans()
         finite = self.blind.vectors[self.blind.vectors > -np.inf]
         self.size = max(self.size, float(np.abs(finite).max(initial=0.0)))
         self.rounding = self.model.rounding(self.size)
@@ -182,6 +181,15 @@ class PointSearch:
         self._still = 0
         self._finished = False
 
+    def hidden(self) -> tuple[PreparedModel, FloatArray]:
+        """Return the model, and upper bounds (S, A) on the values of the actions, as if states were observed."""
+        model = PreparedModel(self.pomdp, self.watch.method)
+        return model, seen_values(model, self.watch, share=2.0 * SHARE).q
+
+    def plans(self) -> Blind:
+        """Return the plans to begin with."""
+        return blind_plans(self.model, self.watch, tol=BLIND_TOL * self.size, share=SHARE)
+
     @property
     def lower_bound(self) -> float:
         """The lower bound."""
@@ -191,7 +199,7 @@ class PointSearch:
     def upper_bound(self) -> float:
         """The upper bound; beliefs treated as equal may differ in their values, in every step."""
         merged = float(self.search.pools.control[0].merged)
-        apart = merged * self.size / (1.0 - self.model.modulus)
+        apart = merged * self.size * self.model.steps
         return max(self.search.upper + self.rounding + apart, self.lower_bound)
 
     def goes_on(self) -> bool:
