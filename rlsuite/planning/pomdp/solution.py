@@ -422,6 +422,8 @@ class AlphaVectorSolution(BeliefPlan):
         if self.horizon is not None or isinstance(self, UpperBoundSolution):
             kind = "upper bounds" if self.horizon is None else "a plan with a horizon"
             raise ParameterError(f"there is no proof for {kind}: only for plans without an end, as of sarsop")
+        if self.pomdp.gamma == 1.0:
+            raise ParameterError("there is no proof for gamma=1 where states are hidden: only for gamma below 1")
 
         def prove(text: str, spare: int) -> str:
             return proof_of_plan(text, spare, self.alpha_vectors, self.actions)

@@ -126,6 +126,8 @@ class GoalSearch(PointSearch):
         ended = pomdp.replace(terminated=mdp.terminated | self._idle[mdp.next_state])
         self._costs = costs_of(ended.mdp, watch)
         super().__init__(ended, watch, max_gb=max_gb)
+        now = self.search.pools.control[0]
+        now.step_cost, now.most = self._costs.per_step, self._costs.most
 
     def hidden(self) -> tuple[PreparedModel, FloatArray]:
         """Return the model, and upper bounds (S, A) on the values of the actions, as if states were observed."""
@@ -193,10 +195,12 @@ def costs_of(mdp: MDP, watch: Watch) -> Costs:
         raised = mdp.replace(reward=np.where(legal, mdp.reward + extra, 0.0), reward_std=None, bernoulli=None)
         try:
             endings(Lookahead(raised), watch, may_stay=False)
+            solution = stochastic_shortest_path(raised, tol=np.inf, deadline=left(watch, 2.0 * SHARE))
         except ModelError:
             continue
-        solution = stochastic_shortest_path(raised, tol=np.inf, deadline=left(watch, 2.0 * SHARE))
         return Costs(extra, max(0.0, float(solution.value.max(initial=0.0))) + known(solution.error_bound, watch))
+    if watch.hurries:
+        raise too_soon(watch)
     raise ModelError(
         "gamma is 1, and the end of an episode can be put off for ever without a loss, so that no limit is known to "
         "the number of steps; let every step cost something, or pass horizon=100 (say), or gamma=0.99"
@@ -207,12 +211,17 @@ def known(error_bound: float, watch: Watch) -> float:
     """Return the error bound of the values with the states observed, if there is one."""
     if np.isfinite(error_bound):
         return error_bound
-    if watch.deadline is not None:
-        raise ParameterError(f"deadline={watch.deadline:g} seconds are too few for first bounds; pass a larger one")
+    if watch.hurries:
+        raise too_soon(watch)
     raise ModelError(
         "gamma is 1, and the values of this model cannot be computed in double precision, even if the states were "
         "observed; pass horizon=100 (say), or gamma=0.99"
     )
+
+
+def too_soon(watch: Watch) -> ParameterError:
+    """Return the error for a deadline before which not even the first bounds are known."""
+    return ParameterError(f"deadline={watch.deadline:g} seconds are too few for first bounds; pass a larger one")
 
 
 def plans_to_the_end(model: PreparedModel) -> Blind:

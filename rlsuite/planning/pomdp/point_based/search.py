@@ -93,7 +93,7 @@ class Search:
             v.quick[block].reshape(own.shape[1], -1)[:, : len(own)] = own.T
             v.action[v.begin_action[k] : v.begin_action[k] + len(own)] = vector_actions
         now = self.pools.control[0]
-        now.discount = 1.0
+        now.fading, now.discount = t.gamma, 1.0
         now.turn_deep, now.turn_shallow, now.least_share = TURN_DEEP, TURN_SHALLOW, LEAST_SHARE
         now.wanted_gap = wanted_gap
         self.add(0, start[t.states[t.first[0] : t.first[1]]])

@@ -486,12 +486,14 @@ def search(
             now.depth = depth + 1
         elif upwards and depth > 0:
             now.depth = depth - 1
-            now.discount /= t.gamma
+            now.discount /= now.fading
         elif upwards:
             gap = bounds.upper[n] - bounds.lower[n]
             now.n_trials += 1
             now.upwards = 0
             now.discount = 1.0
+            if now.step_cost > 0.0:  # one step of as many as a plan with this value may take
+                now.fading = 1.0 - 1.0 / max(2.0, (now.most - bounds.lower[n]) / now.step_cost)
             now.target_gap = gap * (now.turn_deep if now.n_trials % 2 == 0 else now.turn_shallow)
             now.least_change = gap * now.least_share
             if gap <= now.wanted_gap or now.n_trials == now.last_trial:
@@ -499,7 +501,7 @@ def search(
         else:
             # Go to the child whose gap, beyond the target of the trial, contributes the most to the gap at the start:
             # the weighted excess uncertainty of Smith and Simmons 2005.
-            # The target grows by 1 / gamma with each step, as a gap at some depth counts gamma^depth at the start. If
+            # The target grows by 1 / fading with each step, as a gap at some depth counts less at the start. If
             # no gap exceeds it, or the path is full, the trial turns and updates the beliefs on the way back.
             target = now.target_gap / now.discount
             widest = 0.0
@@ -514,7 +516,7 @@ def search(
             if into < 0 or depth + 1 == s.path.size or bounds.upper[n] - bounds.lower[n] <= target:
                 now.upwards = 1
             else:
-                now.discount *= t.gamma
+                now.discount *= now.fading
                 now.depth = depth + 1
                 s.path[depth + 1] = into
     return PAUSED

@@ -169,8 +169,14 @@ class Control:
     """stop after this many trials"""
     all_actions: int
     """1 if updates look at actions that were never the most promising too"""
+    fading: float
+    """by this factor a gap counts less at the start with each step: gamma, or for gamma = 1 what episodes end by"""
     discount: float
-    """gamma^depth"""
+    """fading^depth"""
+    step_cost: float
+    """for gamma = 1: what a step costs at least, on average; otherwise 0"""
+    most: float
+    """for gamma = 1: what an episode earns at most beside these costs"""
     target_gap: float
     """the gap at the start at which the trial turns"""
     turn_deep: float

@@ -6,6 +6,8 @@ import pytest
 from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
 from rlsuite.models import POMDP
 from rlsuite.planning import finite_horizon_search, goal_hsvi, simulate_beliefs, solve
+from rlsuite.planning.pomdp.point_based.goal_hsvi import known
+from rlsuite.planning.watch import Watch
 from rlsuite_envs.tiger import tiger
 
 
@@ -106,6 +108,15 @@ def test_bad_models():
     gaining = free.replace(reward=np.where(free.mdp.reward == -1, 1.0, free.mdp.reward))
     with pytest.raises(ModelError, match="can be avoided for ever while 1 is earned"):
         goal_hsvi(gaining)
+    with pytest.warns(ConvergenceWarning, match=r"deadline=1e-07 seconds passed"):
+        soon = goal_hsvi(cups(0.75), deadline=1e-7)
+    assert soon.lower_bound <= 3.8 <= soon.upper_bound
+    with Watch("", tol=1.0, deadline=1e-9) as late, pytest.raises(ParameterError, match=r"1e-09 seconds are too few"):
+        known(np.inf, late)
+    with Watch("", tol=1.0) as watch, pytest.raises(ModelError, match="cannot be computed in double precision"):
+        known(np.inf, watch)
+    with pytest.raises(ParameterError, match="no proof for gamma=1 where states are hidden"):
+        goal_hsvi(cups(0.75), gap=1e-3).write("plan.cert")
     with pytest.warns(ConvergenceWarning, match=r"1 trials.*max_iterations=1 reached"):
         assert goal_hsvi(cups(0.6), max_iterations=1).iterations == 1
     assert goal_hsvi(cups(0.75), gap=1e-3).act([1.0, 0.0, 0.0]) == 1
