@@ -15,7 +15,7 @@ from rlsuite.plotting.cards import card_of_object
 from rlsuite.plotting.labels import names
 from rlsuite.plotting.values import map_of
 from rlsuite.rendering import colours
-from rlsuite.rendering.painting import MARK_COLOURS
+from rlsuite.rendering.scene import MARKS
 
 if TYPE_CHECKING:
     from rlsuite.planning import AlphaVectorSolution, Solution
@@ -31,7 +31,7 @@ SHADES: Final = 64
 ACTIONS: Final = (colours.BLUE, colours.VERMILLION, colours.GREEN, colours.PURPLE, colours.ORANGE, colours.SKY_BLUE)
 """Colours of actions, in their order."""
 
-GROUNDS: Final = {"wall": colours.WALL, "floor": colours.FLOOR, **MARK_COLOURS}
+GROUNDS: Final = {"wall": colours.WALL, "floor": colours.FLOOR} | {mark: kind.colour for mark, kind in MARKS.items()}
 """Colours of squares without a value, by their marks."""
 
 _MADE: dict[str, Callable[[Any], Picture]] = {}

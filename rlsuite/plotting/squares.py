@@ -3,7 +3,7 @@
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from rlsuite.models import MDP
 from rlsuite.rendering import colours
 from rlsuite.rendering.layout import GridLayout
 from rlsuite.rendering.overlay import Overlay
-from rlsuite.rendering.painting import MARK_COLOURS
+from rlsuite.rendering.scene import END, MARKS, SYMBOLS, Kind
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -23,27 +23,13 @@ if TYPE_CHECKING:
     from rlsuite.core.aliases import Env
 
 
-class Kind(NamedTuple):
-    """A kind of squares, and how it looks."""
-
-    label: str
-    colour: colours.Colour
-    hatch: str = ""
-    marker: str = ""
-    ink: colours.Colour = (150, 154, 160)
-    """of the hatch and the marker"""
-
-
-GOAL: Final = Kind("goal", MARK_COLOURS["G"], marker="*", ink=(0, 84, 61))
-PIT: Final = Kind("pit", MARK_COLOURS["X"], marker="X", ink=(122, 44, 0))
-END: Final = Kind("end", colours.UNKNOWN, marker="s", ink=(92, 97, 104))
 UNREACHABLE: Final = Kind("out of reach", colours.FLOOR, hatch="..", ink=(176, 179, 184))
 NOT_LEARNED: Final = Kind("nothing learned", colours.UNKNOWN, hatch="////")
 NO_VALUE: Final = Kind("no value", colours.UNKNOWN)
 WALL: Final = Kind("wall", colours.WALL, hatch="xxxx", ink=(98, 104, 113))
 
-BY_MARK: Final = {"G": GOAL, "X": PIT, "H": PIT}
-"""What a mark says of a square without a value; any other mark is written."""
+LAST: Final = [END, WALL, NOT_LEARNED, UNREACHABLE, NO_VALUE]
+"""In the legend, after marks."""
 
 
 def without_value(
@@ -91,19 +77,16 @@ def without_value(
     squares = {WALL: layout.walls} | {kind: _on_grid(layout, states) for kind, states in found.items()}
     for square, mark in layout.marks.items():
         for kind in (END, UNREACHABLE):
-            if squares[kind][square] and mark in BY_MARK:
+            if squares[kind][square] and mark in MARKS and MARKS[mark].symbol:
                 squares[kind][square] = False
-                squares.setdefault(BY_MARK[mark], np.zeros_like(layout.walls))[square] = True
+                squares.setdefault(MARKS[mark], np.zeros_like(layout.walls))[square] = True
     without_numbers = GridLayout(
         *(layout.n_rows, layout.n_columns, layout.cells),
         *(layout.walls, layout.marks, layout.arrows, layout.idle | hidden),
     )
-    shown = {kind: squares[kind] for kind in sorted(squares, key=ORDER.index) if squares[kind].any()}
+    order = list(dict.fromkeys([*MARKS.values(), *LAST]))
+    shown = {kind: squares[kind] for kind in sorted(squares, key=order.index) if squares[kind].any()}
     return Overlay(without_numbers, np.where(hidden, np.nan, value), overlay.weights), shown
-
-
-ORDER: Final = [GOAL, PIT, END, WALL, NOT_LEARNED, UNREACHABLE, NO_VALUE]
-"""In the legend."""
 
 
 def _on_grid(layout: GridLayout, states: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -130,8 +113,8 @@ def _not_learned(q: NDArray[np.float64], ends: NDArray[np.bool_]) -> NDArray[np.
     return constant & (highest == initial)
 
 
-def draw_kinds(ax: "Axes", kinds: dict[Kind, NDArray[np.bool_]], side: float) -> dict[str, Any]:
-    """Draw textures and symbols on squares whose `side` is given in inches; return what the legend shows, by label."""
+def draw_kinds(ax: "Axes", kinds: dict[Kind, NDArray[np.bool_]]) -> dict[str, Any]:
+    """Draw textures on squares; return what the legend shows, by label."""
     from matplotlib.collections import PolyCollection
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -140,16 +123,13 @@ def draw_kinds(ax: "Axes", kinds: dict[Kind, NDArray[np.bool_]], side: float) ->
     legend: dict[str, tuple[Artist, ...]] = {}
     for kind, squares in kinds.items():
         face, ink = colours.hexadecimal(kind.colour), colours.hexadecimal(kind.ink)
-        row, column = np.nonzero(squares)
+        look: Any = {"edgecolor": ink, "hatch": kind.hatch, "linewidth": 0.0}
         if kind.hatch:
-            outlines = np.stack([column, row], axis=1)[:, np.newaxis, :] + corners
-            look: Any = {"facecolors": "none", "edgecolors": ink, "linewidths": 0.0, "hatch": kind.hatch}
-            ax.add_collection(PolyCollection(list(outlines), label=f"_{kind.label}", **look))
-        if kind.marker:
-            size = (26.0 * side) ** 2
-            ax.scatter(column, row, s=size, c=ink, marker=kind.marker, linewidths=0.0, label=f"_{kind.label}")
-        patch = Patch(facecolor=face, edgecolor=ink, hatch=kind.hatch, linewidth=0.0)
-        symbol = Line2D([], [], linestyle="none", marker=kind.marker or "none", markersize=7.0, color=ink)
-        symbol.set_markeredgewidth(0.0)
-        legend[kind.label] = (patch, symbol) if kind.marker else (patch,)
+            outlines = np.argwhere(squares)[:, np.newaxis, ::-1] + corners
+            ax.add_collection(PolyCollection(list(outlines), facecolors="none", label=f"_{kind.label}", **look))
+        legend[kind.label] = (Patch(facecolor=face, **look),)
+        if kind.symbol:
+            upwards: Any = SYMBOLS[kind.symbol] * (1.0, -1.0)
+            symbol = Line2D([], [], linestyle="none", marker=upwards, markersize=7.0, color=ink, markeredgewidth=0.0)
+            legend[kind.label] += (symbol,)
     return legend

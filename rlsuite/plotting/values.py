@@ -30,15 +30,17 @@ from rlsuite.plotting.figure import (
 )
 from rlsuite.plotting.figure_list import figure_of_solution
 from rlsuite.plotting.labels import is_agent
-from rlsuite.plotting.squares import Kind, draw_kinds, without_value
+from rlsuite.plotting.scene_axes import draw_scene
+from rlsuite.plotting.squares import draw_kinds, without_value
 from rlsuite.rendering import colours
 from rlsuite.rendering.arrows import unit
 from rlsuite.rendering.layout import GridLayout
 from rlsuite.rendering.overlay import Overlay, greedy_weights, texts_of
-from rlsuite.rendering.painting import square_colours
+from rlsuite.rendering.scene import ARROWS_FROM, Kind, Polygons, Scene, Texts, grid_scene, square_colours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
 
     from rlsuite.agents import Agent
     from rlsuite.core.aliases import Env
@@ -53,12 +55,11 @@ LARGEST_SQUARE: Final = 0.85
 WIDEST_GRID: Final = 9.0
 HIGHEST_GRID: Final = 6.5
 
-# Squares with a smaller side, in inches, are drawn without these.
-BAR_FROM: Final = 0.9  # height of the whole grid, not side of a square
-NUMBERS_FROM: Final = 0.34
-LETTERS_FROM: Final = 0.20
-ARROWS_FROM: Final = 0.09
-LINES_FROM: Final = 0.06
+BAR_FROM: Final = 0.9
+"""Height of the smallest grid with a bar."""
+
+PIXELS: Final = 100
+"""Pixels of an inch, for `grid_scene`."""
 
 
 @figure_of_solution(on_grid=True)
@@ -252,46 +253,31 @@ def _draw_triangles(
     look: ColourKeywords,
 ) -> list[str]:
     """Draw a triangle for each action in each square that has a value; return the sentences of the caption."""
-    from matplotlib.collections import PolyCollection
-
     layout = found.overlay.layout
     shown = np.isfinite(q) & np.isfinite(found.values)[:, np.newaxis] & (layout.cells[:, :1] >= 0)
     states, actions = np.nonzero(shown)
     numbers = q[states, actions]
     scale = colour_scale(numbers, look)
     colour = scale.to_rgba(numbers, bytes=True)[:, :3]
-    squares = np.full((layout.n_rows, layout.n_columns, 3), 255, dtype=np.uint8)
-    for kind, where in found.kinds.items():
-        squares[where] = kind.colour
-    _draw_squares(axes, squares)
-    side = _side_of_square(axes, layout)
-    if side * layout.n_rows >= BAR_FROM and not is_constant(numbers, look):
-        draw_bar(axes, scale)
-    centres = layout.cells[states][:, ::-1].astype(np.float64)  # x is the column
+    middles = layout.cells[states][:, ::-1].astype(np.float64)  # x is the column
     ahead = moves[actions][:, ::-1]
     across = ahead[:, ::-1] * (-1.0, 1.0)
-    corners = [centres, centres + 0.5 * (ahead + across), centres + 0.5 * (ahead - across)]
-    shade = colours.hexadecimal(colours.LINE)
-    faces = [colours.hexadecimal((r, g, b)) for r, g, b in colour.tolist()]
-    axes.add_collection(
-        PolyCollection(list(np.stack(corners, axis=1)), facecolors=faces, edgecolors=shade, linewidths=0.6)
-    )
-    legend = draw_kinds(axes, found.kinds, side) if side >= ARROWS_FROM else {}
-    texts = texts_of(numbers)
+    corners = np.stack([middles, middles + 0.5 * (ahead + across), middles + 0.5 * (ahead - across)], axis=1)
+    best = np.zeros(len(states), dtype=np.bool_)
+    if found.overlay.weights is not None:
+        best = found.overlay.weights[states, actions] > 0.0
     # A triangle is half as high as its square: its text is at most that wide, and smaller than on a whole square.
-    size = min(9.0, 0.36 * side * 72 / (0.62 * (max(map(len, texts), default=0) or 1)))
-    with_numbers = size >= CAPTION_SIZE - 2.0
-    weights = found.overlay.weights
-    if with_numbers and weights is not None:
-        best = weights[states, actions] > 0.0
-        inks = [colours.hexadecimal(colours.ink_on((r, g, b))) for r, g, b in colour.tolist()]
-        for text, place, ink, bold in zip(texts, (centres + 0.32 * ahead).tolist(), inks, best.tolist(), strict=True):
-            weight = "bold" if bold else "normal"
-            x, y = place
-            axes.text(x, y, text, ha="center", va="center", fontsize=size, color=ink, fontweight=weight)
-    write_title(axes, found.title, above=legend_above(axes, legend, handlelength=1.6))
-    axes.set_xlim(-0.5, layout.n_columns - 0.5)
-    axes.set_ylim(layout.n_rows - 0.5, -0.5)
+    at = middles + 0.32 * ahead
+    written = Texts("numbers", at, texts_of(numbers), colours.inks_on(colour), 0.14, room=0.36, bold=best)
+    side = _side_of_square(axes, layout)
+    squares = np.full((layout.n_rows, layout.n_columns, 3), 255, dtype=np.uint8)
+    blank = Overlay(GridLayout(layout.n_rows, layout.n_columns, layout.cells))
+    scene = [
+        *grid_scene(blank, squares, PIXELS * side, found.kinds),
+        *(Polygons("triangles", corners, colour, line=colours.LINE), written),
+    ]
+    with_bar = not is_constant(numbers, look)
+    with_numbers = _show(axes, found, scene, side, scale if with_bar else None, smallest=CAPTION_SIZE - 2.0)
     return [f"Colour: {of}.", *(["Bold: the best."] if with_numbers else [])]
 
 
@@ -382,31 +368,31 @@ def map_of(
 
 def _draw(axes: "Axes", found: _Map, look: ColourKeywords, *, with_bar: bool) -> list[str]:
     """Draw a map on axes; return the sentences of its caption."""
-    overlay, kinds, layout = found.overlay, found.kinds, found.overlay.layout
-    shown = found.values
+    overlay, shown = found.overlay, found.values
     scale = colour_scale(shown, look)
     squares = square_colours(overlay, scale.to_rgba(np.ma.masked_invalid(shown), bytes=True)[:, :3])
-    for kind, where in kinds.items():
-        squares[where] = kind.colour
-    _draw_squares(axes, squares)
-    inks = _inks(squares)
-    side = _side_of_square(axes, layout)
-    with_arrows = side >= ARROWS_FROM and overlay.weights is not None
-    if side * layout.n_rows >= BAR_FROM and with_bar and not is_constant(shown, look):
-        draw_bar(axes, scale)
-    if side >= LINES_FROM:
-        _draw_lines(axes, layout)
-    legend = draw_kinds(axes, kinds, side) if side >= ARROWS_FROM else {}
-    if with_arrows:
-        _draw_arrows(axes, overlay, inks, lift=0.14 if side >= NUMBERS_FROM else 0.0)
-    if side >= LETTERS_FROM:
-        _write_marks(axes, layout, inks, side, kinds)
-    if side >= NUMBERS_FROM:
-        _write_numbers(axes, overlay, inks, side)
-    write_title(axes, found.title, above=legend_above(axes, legend, handlelength=1.6))
-    axes.set_xlim(-0.5, layout.n_columns - 0.5)
-    axes.set_ylim(layout.n_rows - 0.5, -0.5)
+    side = _side_of_square(axes, overlay.layout)
+    scene = grid_scene(overlay, squares, PIXELS * side, found.kinds)
+    _show(axes, found, scene, side, scale if with_bar and not is_constant(shown, look) else None)
+    with_arrows = overlay.weights is not None and PIXELS * side >= ARROWS_FROM
     return found.sentences if with_arrows else found.sentences[:1]
+
+
+def _show(
+    axes: "Axes",
+    found: _Map,
+    scene: Scene,
+    side: float,
+    scale: "ScalarMappable | None",
+    smallest: float = CAPTION_SIZE,
+) -> bool:
+    """Draw a scene, textures, legend, bar and title; return whether there are numbers."""
+    written = draw_scene(axes, scene, 72.0 * side, smallest)
+    if scale is not None and side * found.overlay.layout.n_rows >= BAR_FROM:
+        draw_bar(axes, scale)
+    legend = draw_kinds(axes, found.kinds) if PIXELS * side >= ARROWS_FROM else {}
+    write_title(axes, found.title, above=legend_above(axes, legend, handlelength=1.6))
+    return "numbers" in written
 
 
 def is_solution(value: object) -> "TypeGuard[Solution]":
@@ -436,96 +422,3 @@ def _side_of_square(axes: "Axes", layout: GridLayout) -> float:
     assert figure is not None
     box = axes.get_window_extent()
     return min(box.width / layout.n_columns, box.height / layout.n_rows) / figure.dpi
-
-
-def _draw_squares(axes: "Axes", squares: NDArray[np.uint8]) -> None:
-    axes.imshow(squares, interpolation="nearest")
-    axes.set_xticks([])
-    axes.set_yticks([])
-
-
-def _draw_lines(axes: "Axes", layout: GridLayout) -> None:
-    shade = colours.hexadecimal(colours.LINE)
-    axes.hlines(np.arange(layout.n_rows + 1) - 0.5, -0.5, layout.n_columns - 0.5, color=shade, linewidth=0.6)
-    axes.vlines(np.arange(layout.n_columns + 1) - 0.5, -0.5, layout.n_rows - 0.5, color=shade, linewidth=0.6)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-
-
-def _draw_arrows(axes: "Axes", overlay: Overlay, inks: NDArray[np.str_], lift: float) -> None:
-    layout = overlay.layout
-    lengths = overlay.arrow_lengths * (layout.cells[:, :1] >= 0)
-    arrows = layout.arrows
-    assert arrows is not None
-    states, actions = np.nonzero(lengths)
-    moves = np.array([unit(arrow) for arrow in arrows], dtype=np.float64)[actions]
-    still = ~moves.any(axis=1)
-    row, column = layout.cells[states].T.astype(np.float64)
-    ink = inks[layout.cells[states, 0], layout.cells[states, 1]]
-    alone = np.count_nonzero(lengths, axis=1)[states] == 1
-    longest = 0.30 if lift else 0.38
-    stretch = np.maximum(np.sqrt((moves**2).sum(axis=1)), 1.0)
-    reach = longest * (0.4 + 0.6 * lengths[states, actions]) / stretch
-    # A single arrow is centred; several start at the centre.
-    back, ahead = np.where(alone, 0.6, 0.0) * reach, np.where(alone, 0.75, 1.0) * reach
-    tail_x, tail_y = column - back * moves[:, 1], row - lift - back * moves[:, 0]
-    go = ~still
-    axes.quiver(
-        tail_x[go],
-        tail_y[go],
-        ((back + ahead) * moves[:, 1])[go],
-        ((back + ahead) * moves[:, 0])[go],
-        color=ink[go],
-        angles="xy",
-        scale_units="xy",
-        scale=1.0,
-        units="x",
-        width=0.045,
-        headwidth=3.2,
-        headlength=3.0,
-        headaxislength=3.0,
-        minlength=0.0,
-        zorder=3,
-    )
-    if still.any():
-        axes.scatter(column[still], row[still] - lift, s=9, c=ink[still], zorder=3)
-
-
-def _inks(squares: NDArray[np.uint8]) -> NDArray[np.str_]:
-    """(n_rows, n_columns) colour of what is written on every square."""
-    inks = [colours.hexadecimal(colours.ink_on((r, g, b))) for r, g, b in squares.reshape(-1, 3).tolist()]
-    return np.array(inks).reshape(squares.shape[:2])
-
-
-def _write_marks(
-    axes: "Axes",
-    layout: GridLayout,
-    inks: NDArray[np.str_],
-    side: float,
-    kinds: dict[Kind, NDArray[np.bool_]],
-) -> None:
-    """Write the marks of squares that no symbol explains."""
-    for square, mark in layout.marks.items():
-        if not any(kind.marker and where[square] for kind, where in kinds.items()):
-            axes.text(
-                square[1] - 0.34,
-                square[0] - 0.32,
-                mark,
-                ha="center",
-                va="center",
-                fontsize=min(12.0, max(14.0 * side + 2.0, CAPTION_SIZE)),
-                fontweight="bold",
-                color=inks[square],
-            )
-
-
-def _write_numbers(axes: "Axes", overlay: Overlay, inks: NDArray[np.str_], side: float) -> None:
-    drop = 0.0 if overlay.weights is None else 0.29
-    longest = max(map(len, overlay.texts), default=0) or 1
-    # A digit is about 0.6 of its height wide; 72 points are an inch.
-    size = min(11.0, max(18 * side, CAPTION_SIZE), 0.86 * side * 72 / (0.62 * longest))
-    if size < CAPTION_SIZE:  # too small to be read
-        return
-    for text, (row, column) in zip(overlay.texts, overlay.layout.cells.tolist(), strict=True):
-        if row >= 0 and text:
-            axes.text(column, row + drop, text, ha="center", va="center", fontsize=size, color=inks[row, column])

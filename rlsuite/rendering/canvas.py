@@ -1,4 +1,4 @@
-"""Smooth shapes and fitted text on a Pillow image.
+"""Scenes with Pillow: smooth shapes and fitted text.
 
 Pillow fills polygons without smoothing their edges, so shapes are painted on a sheet `SCALE` times finer and then
 averaged down; text is smoothed by the font engine and is written last, at final size.
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from rlsuite.rendering.colours import INK, PAPER, Colour
+from rlsuite.rendering.scene import Cells, Discs, Polygons, Scene, Texts
 
 SCALE: Final = 4
 
@@ -68,33 +69,50 @@ class Sheet:
         corners = (left * SCALE, top * SCALE, right * SCALE - 1, bottom * SCALE - 1)
         self._draw.rounded_rectangle(corners, radius * SCALE, fill=colour)
 
-    def arrow(self, tail: Point, tip: Point, thickness: float, colour: Colour) -> None:
-        """Fill an arrow; its head is three times as wide as its shaft."""
-        self.polygon(arrow_outline(tail, tip, thickness), colour)
-
     def finish(self) -> Image.Image:
         """The sheet at final size."""
         return self._image.reduce(SCALE)
 
 
-def arrow_outline(tail: Point, tip: Point, thickness: float) -> list[Point]:
-    """Corners of an arrow whose head is three times as wide as its shaft."""
-    start, end = np.array(tail), np.array(tip)
-    length = float(np.hypot(*(end - start)))
-    along = (end - start) / length
-    across = np.array([-along[1], along[0]])
-    head = min(2.4 * thickness, length)
-    neck = end - head * along
-    corners = [
-        start + 0.5 * thickness * across,
-        neck + 0.5 * thickness * across,
-        neck + 1.5 * thickness * across,
-        end,
-        neck - 1.5 * thickness * across,
-        neck - 0.5 * thickness * across,
-        start - 0.5 * thickness * across,
-    ]
-    return [(float(x), float(y)) for x, y in corners]
+def paint(scene: Scene, side: int, margin: int) -> Image.Image:
+    """Paint a scene whose squares are `side` pixels wide, with a white margin: first its shapes, then its texts."""
+
+    def pixels(places: NDArray[np.float64]) -> NDArray[np.float64]:
+        # A line of one pixel runs along the upper and the left edge of every square.
+        return margin + (places + 0.5) * side + 0.5
+
+    picture = Image.new("RGB", (1, 1))
+    sheet: Sheet | None = None
+    for shape in scene:
+        if isinstance(shape, Cells):
+            picture = Image.fromarray(_squares(shape, side, margin))
+        elif isinstance(shape, Polygons | Discs):
+            sheet = sheet or Sheet(*picture.size, picture)
+            many = shape.corners if isinstance(shape, Polygons) else shape.centres
+            for points, (red, green, blue) in zip(pixels(many).tolist(), shape.colours.tolist(), strict=True):
+                if isinstance(shape, Polygons):
+                    sheet.polygon(points, (red, green, blue))
+                else:
+                    sheet.disc(points, shape.radius * side, (red, green, blue))
+    picture = picture if sheet is None else sheet.finish()
+    for shape in scene:
+        if isinstance(shape, Texts):
+            where = zip(pixels(shape.places).tolist(), shape.texts, shape.colours.tolist(), strict=True)
+            for (x, y), text, (red, green, blue) in where:
+                shown, size = fitted(text, shape.room * side, round(shape.size * side), 7)
+                write(picture, (x, y), shown, size, (red, green, blue))
+    return picture
+
+
+def _squares(cells: Cells, side: int, margin: int) -> NDArray[np.uint8]:
+    squares = cells.colours.repeat(side, axis=0).repeat(side, axis=1)
+    height, width = squares.shape[:2]
+    framed = np.full((height + 2 * margin, width + 2 * margin, 3), PAPER, dtype=np.uint8)
+    inside = framed[margin : margin + height + 1, margin : margin + width + 1]
+    inside[:height, :width] = squares
+    if cells.line is not None:
+        inside[::side] = inside[:, ::side] = cells.line
+    return framed
 
 
 @lru_cache(maxsize=64)

@@ -85,11 +85,22 @@ def hexadecimal(colour: Colour) -> str:
     return "#{:02x}{:02x}{:02x}".format(*colour)
 
 
+def hexadecimals(colours: NDArray[np.uint8]) -> list[str]:
+    """Write (n, 3) colours as web pages and plotting libraries do."""
+    return [f"#{colour:06x}" for colour in (colours @ np.array([65536, 256, 1])).tolist()]
+
+
 def ink_on(background: Colour) -> Colour:
-    """Black or white, whichever has the larger contrast to `background`, by its luma (ITU-R BT.601).
+    """Black or white, whichever has the larger contrast to `background`.
 
     >>> ink_on((253, 231, 37)) == INK, ink_on((68, 1, 84)) == PAPER
     (True, True)
     """
-    red, green, blue = background
-    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 110 else PAPER
+    red, green, blue = inks_on(np.array(background, dtype=np.uint8)).tolist()
+    return red, green, blue
+
+
+def inks_on(backgrounds: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """(..., 3) black or white, whichever has the larger contrast to (..., 3), by its luma (ITU-R BT.601)."""
+    light = backgrounds @ np.array([0.299, 0.587, 0.114]) > 110
+    return np.where(light[..., np.newaxis], np.array(INK, dtype=np.uint8), np.array(PAPER, dtype=np.uint8))

@@ -2,15 +2,13 @@ import gymnasium
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
-from matplotlib.collections import PathCollection
-from matplotlib.quiver import Quiver
 
 import rlsuite as rl
 from rlsuite.errors import EnvironmentNotFound, NotLearned, ParameterError, UnsuitableEnvironment
 from rlsuite.plotting import q_map, value_map, value_maps
 from rlsuite.rendering import GridLayout
 from rlsuite.rendering.colours import PAPER, UNKNOWN, VIRIDIS, WALL
-from rlsuite.rendering.painting import MARK_COLOURS
+from rlsuite.rendering.scene import GOAL, PIT
 
 
 @pytest.fixture
@@ -19,13 +17,20 @@ def grid_goal():
     return GridLayout(2, 3, cells, marks={(1, 0): "S", (0, 2): "G"}, arrows=[(0, -1), (0, 1), (-1, 0), (1, 0)])
 
 
+def drawn(ax, name):
+    """The shapes of a name, as corners and middles."""
+    [shapes] = [artist for artist in ax.collections if artist.get_label() == f"_{name}"] or [None]
+    return [] if shapes is None else [path.vertices[:-1] for path in shapes.get_paths()]
+
+
 def arrows_of(ax):
     """(square, direction) of every arrow."""
-    [quiver] = [artist for artist in ax.collections if isinstance(artist, Quiver)]
     found = set()
-    for (x, y), across, down in zip(quiver.get_offsets(), quiver.U, quiver.V, strict=True):
-        middle = (x + across / 2, y + down / 2)
-        found.add((round(float(middle[1])), round(float(middle[0])), int(np.sign(down)), int(np.sign(across))))
+    for corners in drawn(ax, "arrows"):
+        tail, tip = (corners[0] + corners[6]) / 2, corners[3]
+        column, row = np.rint((tail + tip) / 2).astype(int).tolist()
+        across, down = np.sign(np.round(tip - tail, 9)).astype(int).tolist()
+        found.add((row, column, down, across))
     return found
 
 
@@ -73,13 +78,8 @@ def legend_of(ax):
 
 def squares_of(ax, kind):
     """Row and column of the squares of a kind, such as "goal"."""
-    found = set()
-    for artist in ax.collections:
-        if artist.get_label() == f"_{kind}":
-            points = artist.get_offsets() if isinstance(artist, PathCollection) else []
-            middles = [path.vertices[:4].mean(axis=0) for path in artist.get_paths()] if not len(points) else points
-            found |= {(round(row), round(column)) for column, row in middles}
-    return found
+    middles = [np.rint(corners.mean(axis=0) - 1e-9).astype(int).tolist() for corners in drawn(ax, kind)]
+    return {(row, column) for column, row in middles}
 
 
 def test_ends_and_what_was_not_learned_say_nothing(caption_of):
@@ -93,7 +93,7 @@ def test_ends_and_what_was_not_learned_say_nothing(caption_of):
     assert arrows_of(ax) == {(3, 0, -1, 0), *((2, column, 0, 1) for column in range(6))}
     assert set(numbers_of(ax)) == learned
     looks = {tuple(ax.images[0].get_array()[square]) for square in ((3, 11), (3, 5), (0, 0))}
-    assert looks == {MARK_COLOURS["G"], MARK_COLOURS["X"], UNKNOWN}
+    assert looks == {GOAL.colour, PIT.colour, UNKNOWN}
     assert squares_of(ax, "goal") == {(3, 11)}
     assert squares_of(ax, "pit") == {(3, column) for column in range(1, 11)}
     assert not {text.get_text() for text in ax.texts} & {"G", "X"}
@@ -159,7 +159,7 @@ def test_a_solution_is_drawn_with_all_optimal_actions(caption_of):
 def test_actions_that_are_no_directions_have_no_arrows(caption_of):
     solution = rl.solve(rl.MDP.from_env("FrozenLake-v1", gamma=0.9))
     ax = value_map(GridLayout.row_major(4, 4), solution)
-    assert not any(isinstance(artist, Quiver) for artist in ax.collections)
+    assert not drawn(ax, "arrows")
     assert "Arrows" not in caption_of(ax)
 
 
@@ -181,11 +181,8 @@ def test_a_million_squares_are_drawn_as_colours(caption_of):
 def test_probabilities_are_lengths(grid_goal):
     policy = np.zeros((6, 4))
     policy[4] = [0.2, 0.8, 0.0, 0.0]
-    [quiver] = [
-        artist for artist in value_map(grid_goal, np.zeros(6), policy).collections if isinstance(artist, Quiver)
-    ]
-    left, right = sorted(quiver.U)
-    assert left < 0 < -left < right
+    tips = [corners[3, 0] - 1.0 for corners in drawn(value_map(grid_goal, np.zeros(6), policy), "arrows")]
+    assert sorted(tips) == pytest.approx([-0.3 * (0.4 + 0.6 * 0.25), 0.3])
 
 
 @pytest.mark.parametrize(("env_id", "n_arrows"), [("FrozenLake-v1", 11), ("CliffWalking-v1", 37)])
@@ -212,13 +209,13 @@ def test_an_environment_may_be_named():
 
 def test_a_marked_square_without_a_state_keeps_its_colour():
     ax = value_map(GridLayout(1, 2, [(0, 0)], marks={(0, 1): "X"}), [1.0])
-    assert tuple(ax.images[0].get_array()[0, 1]) == MARK_COLOURS["X"]
+    assert tuple(ax.images[0].get_array()[0, 1]) == PIT.colour
 
 
 def test_staying_is_a_dot():
     layout = GridLayout(1, 2, [(0, 0), (0, 1)], arrows=[(0, 0), (0, 1)])
     ax = value_map(layout, [0.0, 1.0], [1, 0])
-    [dots] = [artist for artist in ax.collections if type(artist) is PathCollection]
+    [dots] = [artist for artist in ax.collections if artist.get_label() == "_stays"]
     assert dots.get_offsets().tolist() == [[1.0, -0.14]]
 
 
@@ -356,8 +353,9 @@ def test_q_map_shows_the_value_of_every_action_and_the_best_in_bold():
     left, down, right, up = (by_place[place] for place in [(-0.32, 0.0), (0.0, 0.32), (0.32, 0.0), (0.0, -0.32)])
     assert [text.get_text() for text in (left, down, right, up)] == [f"{value:.2f}" for value in plan.q[0]]
     assert [text.get_fontweight() for text in (left, down, right, up)] == ["bold", "normal", "normal", "normal"]
-    (triangles,) = (one for one in axes.collections if len(one.get_paths()) == len(written))
-    assert np.abs(triangles.get_paths()[0].vertices).max() == 0.5
+    triangles = drawn(axes, "triangles")
+    assert len(triangles) == len(written)
+    assert np.abs(triangles[0]).max() == 0.5
     for wrong, words in [
         (plan.value, r"q_map draws action values \(S, A\), and these have shape \(16,\): value_map"),
         (plan.q[:, :3], r"policy has shape \(16, 3\)"),

@@ -9,7 +9,8 @@ import pytest
 from rlsuite.rendering import GridDrawing, GridLayout, greedy_weights
 from rlsuite.rendering.canvas import CAPTION_HEIGHT, MIN_WIDTH
 from rlsuite.rendering.colours import FLOOR, INK, ORANGE, PAPER, UNKNOWN, VIRIDIS, WALL
-from rlsuite.rendering.painting import MARGIN, MARK_COLOURS
+from rlsuite.rendering.painting import MARGIN
+from rlsuite.rendering.scene import GOAL, PIT, START
 
 SIDE = 96  # of a square of a small grid, in pixels
 
@@ -75,7 +76,7 @@ def test_pixels_of_a_plain_grid():
     picture = GridDrawing(layout).rgb(2, 1, 0.0)
     assert picture.dtype == np.uint8
     assert picture.shape == (2 * SIDE + 2 * MARGIN + CAPTION_HEIGHT, 3 * SIDE + 2 * MARGIN, 3)
-    expected = [[MARK_COLOURS["S"], WALL, MARK_COLOURS["G"]], [PAPER, FLOOR, MARK_COLOURS["X"]]]
+    expected = [[START.colour, WALL, GOAL.colour], [PAPER, FLOOR, PIT.colour]]
     for row in range(2):
         for column in range(3):
             assert tuple(picture[corner(row, column)].tolist()) == expected[row][column]

@@ -1,0 +1,284 @@
+"""A grid as plain numbers: what every picture of it shows, where, how large and in which colour.
+
+A scene is a list of four kinds of shapes. What draws them knows nothing of grids: `canvas` with Pillow, `svg` for
+pages, and `rlsuite.plotting.scene_axes` with matplotlib. So a new mark, or another look of arrows, is a change to this
+module alone.
+
+The side of a square is the unit of length. The middle of the first square is (0, 0); x grows to the right, y downwards.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlsuite.rendering.colours import (
+    FLOOR,
+    GREEN,
+    LINE,
+    PAPER,
+    SKY_BLUE,
+    UNKNOWN,
+    VERMILLION,
+    WALL,
+    Colour,
+    heat,
+    inks_on,
+    tint,
+)
+from rlsuite.rendering.layout import Square
+from rlsuite.rendering.overlay import Overlay
+
+# Sides of squares, in pixels, from which on lines, arrows, letters and numbers are drawn.
+LINES_FROM: Final = 6
+ARROWS_FROM: Final = 10
+LETTERS_FROM: Final = 14
+NUMBERS_FROM: Final = 26
+
+
+class Cells(NamedTuple):
+    """Squares side by side."""
+
+    colours: NDArray[np.uint8]
+    """(n_rows, n_columns, 3)"""
+    line: Colour | None = None
+    """between them"""
+    said: Mapping[Square, str] = {}
+    """What single ones show, in words."""
+
+
+class Polygons(NamedTuple):
+    """Filled polygons of equally many corners."""
+
+    name: str
+    corners: NDArray[np.float64]
+    """(n, n_corners, 2)"""
+    colours: NDArray[np.uint8]
+    """(n, 3)"""
+    line: Colour | None = None
+    """around each"""
+
+
+class Discs(NamedTuple):
+    """Discs of one size."""
+
+    name: str
+    centres: NDArray[np.float64]
+    """(n, 2)"""
+    radius: float
+    colours: NDArray[np.uint8]
+    """(n, 3)"""
+
+
+class Texts(NamedTuple):
+    """Texts, each in the middle of its place, as large as `size` where they fit into `room`."""
+
+    name: str
+    places: NDArray[np.float64]
+    """(n, 2)"""
+    texts: Sequence[str]
+    colours: NDArray[np.uint8]
+    """(n, 3)"""
+    size: float
+    room: float = 1.0
+    bold: NDArray[np.bool_] | bool = False
+    """(n,), or of all"""
+
+    @property
+    def fitting(self) -> float:
+        """The size at which the longest text fills the room: a digit is about 0.6 of its height wide."""
+        return self.room / (0.62 * (max(map(len, self.texts), default=0) or 1))
+
+
+Scene: TypeAlias = Sequence[Cells | Polygons | Discs | Texts]
+"""Shapes, the lowest first."""
+
+
+class Kind(NamedTuple):
+    """A kind of squares, and how it looks."""
+
+    label: str
+    colour: Colour
+    hatch: str = ""
+    symbol: str = ""
+    """One of `SYMBOLS`."""
+    ink: Colour = (150, 154, 160)
+    """of the hatch and the symbol"""
+
+
+START: Final = Kind("start", tint(SKY_BLUE, 0.35))
+GOAL: Final = Kind("goal", tint(GREEN, 0.40), symbol="star", ink=(0, 84, 61))
+PIT: Final = Kind("pit", tint(VERMILLION, 0.45), symbol="cross", ink=(122, 44, 0))
+
+MARKS: Final = {"S": START, "G": GOAL, "X": PIT, "H": PIT}
+"""The marks of squares that have a meaning. Other marks are only written."""
+
+END: Final = Kind("end", UNKNOWN, symbol="square", ink=(92, 97, 104))
+
+
+_TURNS: Final = np.arange(10) * np.pi / 5.0
+_STAR: Final = np.where(np.arange(10) % 2, 0.38, 1.0) * np.stack([np.sin(_TURNS), -np.cos(_TURNS)])
+_CROSS: Final = [
+    (1, 0), (2, 1), (1, 2), (0, 1), (-1, 2), (-2, 1), (-1, 0), (-2, -1), (-1, -2), (0, -1), (1, -2), (2, -1),
+]  # fmt: skip
+
+SYMBOLS: Final[Mapping[str, NDArray[np.float64]]] = {
+    "star": 0.18 * _STAR.T,
+    "cross": 0.09 * np.array(_CROSS, dtype=np.float64),
+    "square": 0.18 * np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]),
+}
+"""Corners of the symbols of kinds, round (0, 0)."""
+
+
+def grid_scene(
+    overlay: Overlay,
+    squares: NDArray[np.uint8],
+    side: float,
+    kinds: Mapping[Kind, NDArray[np.bool_]] | None = None,
+    said: Mapping[Square, str] | None = None,
+) -> Scene:
+    """Return what is drawn of a grid.
+
+    Parameters
+    ----------
+    overlay
+        The grid, the values of its states and a policy.
+    squares
+        (n_rows, n_columns, 3) uint8 colours, as of `square_colours`; those of `kinds` go before.
+    side
+        Of a square, in pixels: smaller ones show less.
+    kinds
+        From kinds to their squares, (n_rows, n_columns) bool; a symbol takes the place of the mark.
+    said
+        What single squares show, in words.
+
+    Returns
+    -------
+    Scene
+        Squares, symbols, arrows, marks and numbers, in this order.
+
+    Examples
+    --------
+    >>> from rlsuite.rendering import GridLayout
+    >>> overlay = Overlay(GridLayout.row_major(1, 2, actions=["right"]), value=[0.0, 1.0], policy=[0, -1])
+    >>> cells, arrows, numbers = grid_scene(overlay, square_colours(overlay), side=40)
+    >>> arrows.corners[0, 3].round(3).tolist(), numbers.texts, numbers.places.tolist()
+    ([0.225, -0.14], ['0', '1'], [[0.0, 0.29], [1.0, 0.29]])
+    """
+    squares = squares.copy()
+    for kind, where in (kinds or {}).items():
+        squares[where] = kind.colour
+    inks = inks_on(squares)
+    cells = Cells(squares, LINE if side >= LINES_FROM else None, said or {})
+    with_numbers = overlay.value is not None and side >= NUMBERS_FROM
+    symbols = [(kind, where) for kind, where in (kinds or {}).items() if kind.symbol and side >= ARROWS_FROM]
+    return [
+        cells,
+        *(_symbols(kind, where) for kind, where in symbols),
+        *(_arrows(overlay, inks, side, 0.14 if with_numbers else 0.0) if side >= ARROWS_FROM else []),
+        *(_marks(overlay, inks, side, [where for _, where in symbols]) if side >= LETTERS_FROM else []),
+        *(_numbers(overlay, inks) if with_numbers else []),
+    ]
+
+
+def square_colours(overlay: Overlay, of_states: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
+    """Colour of every square: of its value if it has one, else of its mark.
+
+    Parameters
+    ----------
+    overlay
+        The grid and the values of its states.
+    of_states
+        (S, 3) uint8 colours of the values; None: viridis, from the smallest to the largest.
+
+    Returns
+    -------
+    numpy.ndarray
+        (n_rows, n_columns, 3) uint8.
+
+    Examples
+    --------
+    >>> from rlsuite.rendering import GridLayout
+    >>> square_colours(Overlay(GridLayout.row_major(1, 2), value=[0.0, 1.0])).tolist()
+    [[[68, 1, 84], [253, 231, 37]]]
+    """
+    layout = overlay.layout
+    colours = np.full((*layout.walls.shape, 3), PAPER, dtype=np.uint8)
+    colours[layout.has_state] = FLOOR
+    for square, mark in layout.marks.items():
+        colours[square] = MARKS[mark].colour if mark in MARKS else FLOOR
+    if overlay.value is not None:
+        states = layout.states
+        colours[states >= 0] = (heat(overlay.fractions) if of_states is None else of_states)[states[states >= 0]]
+    colours[layout.walls] = WALL
+    return colours
+
+
+def _symbols(kind: Kind, where: NDArray[np.bool_]) -> Polygons:
+    middles = np.argwhere(where)[:, ::-1].astype(np.float64)
+    corners = middles[:, np.newaxis] + SYMBOLS[kind.symbol]
+    return Polygons(kind.label, corners, np.tile(np.array(kind.ink, dtype=np.uint8), (len(middles), 1)))
+
+
+def _arrows(overlay: Overlay, inks: NDArray[np.uint8], side: float, lift: float) -> Scene:
+    """An arrow for each action that may be taken, and a dot where one may stay."""
+    layout, cells = overlay.layout, overlay.layout.cells
+    lengths = overlay.arrow_lengths * (cells[:, :1] >= 0)
+    states, actions = np.nonzero(lengths)
+    if layout.arrows is None or not len(states):
+        return []
+    ink = inks[cells[states, 0], cells[states, 1]]
+    middle = cells[states, ::-1].astype(np.float64) - (0.0, lift)
+    move = np.sign(layout.arrows[actions, ::-1]).astype(np.float64)
+    distance = np.sqrt((move**2).sum(axis=1))
+    still = distance == 0.0
+    reach = (0.30 if lift else 0.38) * (0.4 + 0.6 * lengths[states, actions]) / np.maximum(distance, 1.0)
+    # A single arrow is centred; several begin at the centre.
+    alone = np.count_nonzero(lengths, axis=1)[states] == 1
+    tail = middle - (np.where(alone, 0.6, 0.0) * reach)[:, np.newaxis] * move
+    tip = middle + (np.where(alone, 0.75, 1.0) * reach)[:, np.newaxis] * move
+    outlines = arrow_outlines(tail[~still], tip[~still], max(0.045, 0.8 / side))
+    shown = [Polygons("arrows", outlines, ink[~still]), Discs("stays", middle[still], 0.07, ink[still])]
+    return [shape for shape in shown if len(shape.colours)]
+
+
+def arrow_outlines(tail: NDArray[np.float64], tip: NDArray[np.float64], thickness: float) -> NDArray[np.float64]:
+    """(n, 7, 2) corners of arrows between (n, 2) points; a head is three times as wide as its shaft.
+
+    >>> arrow_outlines(np.array([[0.0, 0.0]]), np.array([[1.0, 0.0]]), 0.1)[0, 1:5].tolist()
+    [[0.76, 0.05], [0.76, 0.15000000000000002], [1.0, 0.0], [0.76, -0.15000000000000002]]
+    """
+    length = np.sqrt(((tip - tail) ** 2).sum(axis=1, keepdims=True))
+    along = (tip - tail) / length
+    across = thickness * along[:, ::-1] * (-1.0, 1.0)
+    neck = tip - np.minimum(2.4 * thickness, length) * along
+    half, wide = 0.5 * across, 1.5 * across
+    return np.stack([tail + half, neck + half, neck + wide, tip, neck - wide, neck - half, tail - half], axis=1)
+
+
+def _marks(overlay: Overlay, inks: NDArray[np.uint8], side: float, explained: Sequence[NDArray[np.bool_]]) -> Scene:
+    """The marks of squares that no symbol explains: in the middle, or in a corner where there is something else."""
+    marks = {square: mark for square, mark in overlay.layout.marks.items() if not any(w[square] for w in explained)}
+    if not marks:
+        return []
+    at = np.array([*marks], dtype=np.int64)
+    inside, size = ((0.0, 0.0), 0.45) if overlay.is_empty else ((-0.36, -0.33), max(0.2, 9.0 / side))
+    return [
+        Texts(
+            "marks",
+            at[:, ::-1].astype(np.float64) + inside,
+            [*marks.values()],
+            inks[at[:, 0], at[:, 1]],
+            size,
+            bold=True,
+        )
+    ]
+
+
+def _numbers(overlay: Overlay, inks: NDArray[np.uint8]) -> Scene:
+    texts, drop = overlay.texts, (0.0, 0.0 if overlay.weights is None else 0.29)
+    shown = [state for state, text in enumerate(texts) if text and overlay.layout.cells[state, 0] >= 0]
+    cells = overlay.layout.cells[shown]
+    places, colours = cells[:, ::-1].astype(np.float64) + drop, inks[cells[:, 0], cells[:, 1]]
+    return [Texts("numbers", places, [texts[state] for state in shown], colours, 0.24, room=0.86)] if shown else []
