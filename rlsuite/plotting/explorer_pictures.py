@@ -15,7 +15,8 @@ from rlsuite.plotting.cards import card_of_object
 from rlsuite.plotting.labels import names
 from rlsuite.plotting.values import map_of
 from rlsuite.rendering import colours
-from rlsuite.rendering.scene import MARKS
+from rlsuite.rendering.scene import grid_scene, square_colours
+from rlsuite.rendering.svg import svg_of_scene
 
 if TYPE_CHECKING:
     from rlsuite.planning import AlphaVectorSolution, Solution
@@ -28,11 +29,11 @@ MOST_STATES: Final = 2_000
 
 SHADES: Final = 64
 
+SIDE: Final = 40
+"""Pixels of a square."""
+
 ACTIONS: Final = (colours.BLUE, colours.VERMILLION, colours.GREEN, colours.PURPLE, colours.ORANGE, colours.SKY_BLUE)
 """Colours of actions, in their order."""
-
-GROUNDS: Final = {"wall": colours.WALL, "floor": colours.FLOOR} | {mark: kind.colour for mark, kind in MARKS.items()}
-"""Colours of squares without a value, by their marks."""
 
 _MADE: dict[str, Callable[[Any], Picture]] = {}
 
@@ -62,7 +63,6 @@ def look() -> Mapping[str, object]:
     shades: list[list[int]] = colours.heat(np.linspace(0.0, 1.0, SHADES)).tolist()
     return {
         "heat": [inked((red, green, blue)) for red, green, blue in shades],
-        "colours": {name: inked(of) for name, of in GROUNDS.items()},
         "palette": [colours.hexadecimal(of) for of in ACTIONS],
         "blue": colours.hexadecimal(colours.BLUE),
         "line": colours.hexadecimal(colours.LINE),
@@ -80,12 +80,6 @@ def extremes(pictures: Iterable[Picture]) -> dict[str, tuple[float, float]]:
         elif picture["kind"] == "lines":
             numbers += [value for ends, *_ in given["lines"] for value in ends]
     return {kind: (min(numbers), max(numbers)) for kind, numbers in found.items() if numbers}
-
-
-def _shade(fraction: float, mark: str) -> int | str:
-    if math.isnan(fraction):
-        return mark if mark in GROUNDS else "floor"
-    return round(fraction * (SHADES - 1))
 
 
 def _in_words(answer: object) -> Picture:
@@ -110,29 +104,16 @@ def _of_solution(solution: "Solution") -> Picture:
         below = [[state, action.removeprefix(", ")] for state, action in zip(states, best, strict=True)]
         shown = [number if math.isfinite(number) else None for number in numbers]
         return {"kind": "bars", "text": text, "values": shown, "below": below, "said": said}
-    return _grid(solution, said) | {"text": text}
+    return _grid(solution, said, text)
 
 
-def _grid(solution: "Solution", said: list[str]) -> Picture:
+def _grid(solution: "Solution", said: list[str], text: str) -> Picture:
     layout = solution.lookahead.mdp.layout
     assert layout is not None
-    overlay = map_of(layout, solution, None, None).overlay
-    lengths, moves = overlay.arrow_lengths, layout.arrows
-    arrows: list[list[tuple[int, int, float]]] = [[] for _ in said]
-    for state, action in np.argwhere(lengths > 0.0).tolist():
-        assert moves is not None
-        down, right = np.sign(moves[action, state] if moves.ndim == 3 else moves[action]).tolist()
-        arrows[state].append((down, right, round(float(lengths[state, action]), 3)))
-    squares: list[tuple[int, int, int | str, str, list[tuple[int, int, float]], str]] = [
-        (row, column, "wall", "", [], "wall") for row, column in np.argwhere(layout.walls).tolist()
-    ]
-    texts, fractions = overlay.texts, overlay.fractions.tolist()
-    for state, (row, column) in enumerate(layout.cells.tolist()):
-        if row >= 0:
-            mark = layout.marks.get((row, column), "")
-            shade = _shade(fractions[state], mark)
-            squares.append((row, column, shade, texts[state] or mark, arrows[state], said[state]))
-    return {"kind": "grid", "rows": layout.n_rows, "columns": layout.n_columns, "squares": squares}
+    found = map_of(layout, solution, None, None)
+    words = {(row, column): words for words, (row, column) in zip(said, layout.cells.tolist(), strict=True)}
+    scene = grid_scene(found.overlay, square_colours(found.overlay), SIDE, found.kinds, words)
+    return {"kind": "grid", "text": text, "svg": svg_of_scene(scene, text, SIDE)}
 
 
 @picture_of("AlphaVectorSolution")

@@ -22,34 +22,6 @@ function scale(look, kind, numbers) {
 
 // Each drawing adds to an <svg>, and returns its width and height.
 const drawings = {
-  grid(svg, picture, look) {
-    const side = 40;
-    picture.squares.forEach(([row, column, colour, text, arrows, said]) => {
-      const square = titled(svg, said);
-      const [x, y] = [column * side, row * side];
-      const [ground, ink] = colour in look.colours ? look.colours[colour] : look.heat[colour];
-      add(square, "rect", { x, y, width: side, height: side, fill: ground, stroke: look.line });
-      const lift = text && arrows.length ? 6 : 0;
-      const [middle, centre] = [x + side / 2, y + side / 2 - lift];
-      for (const [down, right, length] of arrows) {
-        const scale = (length * (lift ? 9 : 13)) / Math.hypot(down, right || !down);
-        const [dx, dy] = [right * scale, down * scale];
-        if (!dx && !dy) add(square, "circle", { cx: middle, cy: centre, r: 2, fill: ink });
-        else {
-          const tip = `${middle + dx},${centre + dy}`;
-          const [back, across] = [0.55, 0.3];
-          const wings = [1, -1].map(
-            (side) => `${middle + back * dx - side * across * dy},${centre + back * dy + side * across * dx}`);
-          add(square, "line", { x1: middle, y1: centre, x2: middle + dx, y2: centre + dy, stroke: ink });
-          add(square, "polygon", { points: [tip, ...wings].join(" "), fill: ink });
-        }
-      }
-      const low = y + (arrows.length ? side - 5 : side / 2 + 4);
-      if (text) add(square, "text", { x: middle, y: low, fill: ink, "font-size": 10, "text-anchor": "middle" }, text);
-    });
-    return [picture.columns * side, picture.rows * side];
-  },
-
   bars(svg, picture, look) {
     const [height, left, wide] = [220, 60, Math.max(6, Math.min(60, 640 / picture.values.length))];
     const [low, high] = scale(look, "bars", [0, ...picture.values.filter((value) => value !== null)]);
@@ -136,7 +108,7 @@ function render({ model, el }) {
   const draw = () => {
     const picture = model.get("picture");
     output.textContent = picture.text;
-    figure.replaceChildren();
+    figure.innerHTML = picture.svg ?? "";
     if (!(picture.kind in drawings)) return;
     const svg = add(figure, "svg", { role: "img", "aria-label": picture.text });
     const [width, height] = drawings[picture.kind](svg, picture, look);

@@ -156,9 +156,9 @@ def texts_of(values: NDArray[np.float64]) -> tuple[str, ...]:
         pattern = ".1f"
     else:
         pattern = ".2f" if largest >= 0.01 else ".2g"
-    # Adding 0.0 turns a rounded "-0.0" into "0.0".
-    shown = [float(format(value, pattern)) + 0.0 if np.isfinite(value) else np.nan for value in values.tolist()]
-    return tuple("" if np.isnan(value) else format(value, pattern) for value in shown)
+    known = zip(values.tolist(), np.isfinite(values).tolist(), strict=True)
+    shown = (format(value, pattern) if is_finite else "" for value, is_finite in known)
+    return tuple(text if text.strip("-0.") else text.removeprefix("-") for text in shown)  # no "-0.0"
 
 
 def _weights(policy: NDArray[np.generic], n_states: int, n_actions: int) -> NDArray[np.float64]:

@@ -238,17 +238,13 @@ def _arrows(overlay: Overlay, inks: NDArray[np.uint8], side: float, lift: float)
     alone = np.count_nonzero(lengths, axis=1)[states] == 1
     tail = middle - (np.where(alone, 0.6, 0.0) * reach)[:, np.newaxis] * move
     tip = middle + (np.where(alone, 0.75, 1.0) * reach)[:, np.newaxis] * move
-    outlines = arrow_outlines(tail[~still], tip[~still], max(0.045, 0.8 / side))
+    outlines = _outlines(tail[~still], tip[~still], max(0.045, 0.8 / side))
     shown = [Polygons("arrows", outlines, ink[~still]), Discs("stays", middle[still], 0.07, ink[still])]
     return [shape for shape in shown if len(shape.colours)]
 
 
-def arrow_outlines(tail: NDArray[np.float64], tip: NDArray[np.float64], thickness: float) -> NDArray[np.float64]:
-    """(n, 7, 2) corners of arrows between (n, 2) points; a head is three times as wide as its shaft.
-
-    >>> arrow_outlines(np.array([[0.0, 0.0]]), np.array([[1.0, 0.0]]), 0.1)[0, 1:5].tolist()
-    [[0.76, 0.05], [0.76, 0.15000000000000002], [1.0, 0.0], [0.76, -0.15000000000000002]]
-    """
+def _outlines(tail: NDArray[np.float64], tip: NDArray[np.float64], thickness: float) -> NDArray[np.float64]:
+    """(n, 7, 2) corners of arrows between (n, 2) points; a head is three times as wide as its shaft."""
     length = np.sqrt(((tip - tail) ** 2).sum(axis=1, keepdims=True))
     along = (tip - tail) / length
     across = thickness * along[:, ::-1] * (-1.0, 1.0)

@@ -1,6 +1,8 @@
 """What is drawn of an answer, against the answer."""
 
 import json
+import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -11,28 +13,49 @@ import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.errors import ParameterError
 from rlsuite.plotting import explorer_pictures
-from rlsuite.plotting.explorer_pictures import SHADES, _envelope, look, picture_of_answer
+from rlsuite.plotting.explorer_pictures import SIDE, _envelope, look, picture_of_answer
+from rlsuite.rendering.colours import VIRIDIS, WALL, hexadecimal
+from rlsuite.rendering.scene import GOAL
 
 
 def test_a_grid_shows_values_best_actions_walls_and_marks():
     mdp = rl.MDP.from_env("rlsuite/GridWorld-v0", gamma=0.9)
     solution = rl.solve(mdp)
     picture = picture_of_answer(solution)
-    squares = {(row, column): rest for row, column, *rest in picture["squares"]}
-    assert len(squares) == picture["rows"] * picture["columns"]
-    walls = {square for square, (colour, *_) in squares.items() if colour == "wall"}
+    groups = {}
+    for group in ElementTree.fromstring(picture["svg"]):
+        groups.setdefault(group.get("class"), []).extend((group.get("fill"), part) for part in group)
+
+    def square_of(x, y):
+        return int(y) // SIDE, int(x) // SIDE
+
+    fills, said = {}, {}
+    for _, cell in groups["cells"]:
+        square = square_of(*re.match(r"M(\d+) (\d+)h40v40h-40z$", cell.get("d")).groups())
+        fills[square], said[square] = cell.get("fill"), cell.findtext("title")
+    assert set(fills) == set(np.ndindex(mdp.layout.walls.shape))
+    walls = {square for square, fill in fills.items() if fill == hexadecimal(WALL)}
     assert walls == set(map(tuple, np.argwhere(mdp.layout.walls).tolist()))
-    shades = np.array([squares[tuple(cell)][0] for cell in mdp.layout.cells if squares[tuple(cell)][0] != "G"])
-    assert (shades.min(), shades.max()) == (0, SHADES - 1)
+    numbers = {square_of(int(text.get("x")) / 10, int(text.get("y")) / 10): text.text for _, text in groups["numbers"]}
+    arrows = set()
+    for _, path in groups["arrows"]:
+        for x, y, steps in re.findall(r"M(\d+) (\d+)l([-\d ]+)z", path.get("d")):
+            corners = np.cumsum([(int(x), int(y)), *np.array(steps.split(), dtype=int).reshape(-1, 2)], axis=0)
+            column, row = corners.mean(axis=0) / (10 * SIDE)
+            right, down = np.sign(np.rint((corners[3] - (corners[0] + corners[6]) / 2) / 10)).astype(int).tolist()
+            arrows.add((int(row), int(column), down, right))
+    best = set()
     for state, cell in enumerate(map(tuple, mdp.layout.cells.tolist())):
-        colour, text, arrows, said = squares[cell]
         if mdp.layout.idle[state]:
-            assert (colour, text, arrows) == ("G", "G", [])
+            assert fills[cell] == hexadecimal(GOAL.colour)
+            assert cell not in numbers
             continue
-        assert float(text) == pytest.approx(solution.value[state], abs=0.0051)
-        best = {tuple(mdp.layout.arrows[a]) for a in np.flatnonzero(solution.optimal_actions[state])}
-        assert {(down, right) for down, right, _ in arrows} == best
-        assert said.endswith(mdp.action_labels[solution.policy[state]])
+        assert float(numbers[cell]) == pytest.approx(solution.value[state], abs=0.0051)
+        best |= {(*cell, *mdp.layout.arrows[a].tolist()) for a in np.flatnonzero(solution.optimal_actions[state])}
+        assert said[cell].endswith(mdp.action_labels[solution.policy[state]])
+    assert arrows == best
+    assert len(groups["goal"]) == 1
+    assert {hexadecimal(tuple(map(int, VIRIDIS[end]))) for end in (0, -1)} <= set(fills.values())
     assert f"{solution.value_at_start:.6g}, error at most" in picture["text"]
     json.dumps([picture, look()], allow_nan=False)
 

@@ -194,10 +194,12 @@ def test_gymnasiums_grids_have_no_arrows_where_nobody_acts(env_id, n_arrows):
     assert ax.get_title(loc="left") == env_id
 
 
-def test_walls_holes_and_missing_values():
+def test_walls_holes_marks_without_a_state_and_missing_values():
     layout = GridLayout(1, 4, [(0, 0), (0, 2), (-1, -1)], walls=[[False, True, False, False]])
     ax = value_map(layout, [1.0, np.nan, 5.0])
     assert [tuple(colour) for colour in ax.images[0].get_array()[0, 1:]] == [WALL, UNKNOWN, PAPER]
+    ax = value_map(GridLayout(1, 2, [(0, 0)], marks={(0, 1): "X"}), [1.0])
+    assert tuple(ax.images[0].get_array()[0, 1]) == PIT.colour
 
 
 def test_an_environment_may_be_named():
@@ -205,11 +207,6 @@ def test_an_environment_may_be_named():
     assert ax.get_title(loc="left") == "FrozenLake-v1"
     with pytest.raises(EnvironmentNotFound, match="FrozenLak-v1"):
         value_map("FrozenLak-v1", np.zeros(16))
-
-
-def test_a_marked_square_without_a_state_keeps_its_colour():
-    ax = value_map(GridLayout(1, 2, [(0, 0)], marks={(0, 1): "X"}), [1.0])
-    assert tuple(ax.images[0].get_array()[0, 1]) == PIT.colour
 
 
 def test_staying_is_a_dot():

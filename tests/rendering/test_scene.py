@@ -3,7 +3,7 @@
 import numpy as np
 
 from rlsuite.rendering import GridLayout, Overlay
-from rlsuite.rendering.scene import GOAL, PIT, Cells, Discs, Polygons, Texts, arrow_outlines, grid_scene, square_colours
+from rlsuite.rendering.scene import GOAL, PIT, Cells, Discs, Polygons, Texts, _outlines, grid_scene, square_colours
 
 
 def test_what_is_drawn_of_a_grid_and_how_much_of_it():
@@ -30,5 +30,5 @@ def test_what_is_drawn_of_a_grid_and_how_much_of_it():
     (cells, letter) = grid_scene(Overlay(layout), square_colours(Overlay(layout)), 40)
     assert (letter.texts, letter.places.tolist(), letter.size) == (["X"], [[0.0, 0.0]], 0.45)
     assert cells.colours.tolist() == [[list(PIT.colour)]]
-    short = arrow_outlines(np.zeros((1, 2)), np.array([[0.0, 0.1]]), 0.1)[0]
+    short = _outlines(np.zeros((1, 2)), np.array([[0.0, 0.1]]), 0.1)[0]
     assert short[:, 1].min() == 0.0  # a head is not longer than its arrow
