@@ -9,7 +9,7 @@ import numpy as np
 
 from rlsuite.plotting.figure import CAPTION_SIZE
 from rlsuite.rendering.colours import hexadecimal, hexadecimals
-from rlsuite.rendering.scene import Cells, Discs, Polygons, Scene
+from rlsuite.rendering.scene import Cells, Polygons, Scene
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,7 @@ def draw_scene(axes: "Axes", scene: Scene, side: float, smallest: float = CAPTIO
 
     Returns the names of the texts that are there.
     """
-    from matplotlib.collections import EllipseCollection, PolyCollection
+    from matplotlib.collections import PolyCollection
 
     written: list[str] = []
     for shape in scene:
@@ -38,15 +38,12 @@ def draw_scene(axes: "Axes", scene: Scene, side: float, smallest: float = CAPTIO
                 axes.spines[:].set_visible(False)
             continue
         colours = hexadecimals(shape.colours)
-        look = {"facecolors": colours, "label": f"_{shape.name}", "zorder": 2.5}
         if isinstance(shape, Polygons):
-            edge = colours if shape.line is None else hexadecimal(shape.line)
-            look |= {"edgecolors": edge, "linewidths": 0.0 if shape.line is None else 0.6}
+            edge = {"edgecolors": colours, "linewidths": 0.0}
+            if shape.line is not None:
+                edge = {"edgecolors": hexadecimal(shape.line), "linewidths": 0.6}
+            look = {"facecolors": colours, "label": f"_{shape.name}", "zorder": 2.5, **edge}
             axes.add_collection(PolyCollection(list(shape.corners), **look))
-        elif isinstance(shape, Discs):
-            wide = np.full(len(colours), 2.0 * shape.radius)
-            look |= {"offsets": shape.centres, "offset_transform": axes.transData, "linewidths": 0.0}
-            axes.add_collection(EllipseCollection(wide, wide, np.zeros_like(wide), units="x", **look))
         else:
             size = min(LARGEST, max(shape.size * side, smallest), shape.fitting * side)
             if size >= smallest:

@@ -33,7 +33,6 @@ from rlsuite.plotting.labels import is_agent
 from rlsuite.plotting.scene_axes import draw_scene
 from rlsuite.plotting.squares import draw_kinds, without_value
 from rlsuite.rendering import colours
-from rlsuite.rendering.arrows import unit
 from rlsuite.rendering.layout import GridLayout
 from rlsuite.rendering.overlay import Overlay, greedy_weights, texts_of
 from rlsuite.rendering.scene import ARROWS_FROM, Kind, Polygons, Scene, Texts, grid_scene, square_colours
@@ -237,26 +236,13 @@ def q_map(where: "GridLayout | Env | str", q: "ArrayLike | Solution | Agent", **
     best_sign = -1.0 if of.startswith("cost") else 1.0
     found = map_of(where, None, None, best_sign * action_values, acting=acting)
     layout = found.overlay.layout
-    moves = np.array([unit(arrow) for arrow in cast("NDArray[np.int64]", layout.arrows)], dtype=np.float64)
+    moves = np.sign(cast("NDArray[np.int64]", layout.arrows)).astype(np.float64)
     if (np.abs(moves).sum(axis=1) != 1.0).any() or len(np.unique(moves, axis=0)) < len(moves):
         raise ParameterError("q_map needs actions that lead up, down, left or right, each another way")
     axes = open_axes(look, _size(layout, LARGEST_OF_FOUR))
-    return finish(axes, look, _draw_triangles(axes, found, action_values, moves, of, look))
-
-
-def _draw_triangles(
-    axes: "Axes",
-    found: "_Map",
-    q: NDArray[np.float64],
-    moves: NDArray[np.float64],
-    of: str,
-    look: ColourKeywords,
-) -> list[str]:
-    """Draw a triangle for each action in each square that has a value; return the sentences of the caption."""
-    layout = found.overlay.layout
-    shown = np.isfinite(q) & np.isfinite(found.values)[:, np.newaxis] & (layout.cells[:, :1] >= 0)
+    shown = np.isfinite(action_values) & np.isfinite(found.values)[:, np.newaxis] & (layout.cells[:, :1] >= 0)
     states, actions = np.nonzero(shown)
-    numbers = q[states, actions]
+    numbers = action_values[states, actions]
     scale = colour_scale(numbers, look)
     colour = scale.to_rgba(numbers, bytes=True)[:, :3]
     middles = layout.cells[states][:, ::-1].astype(np.float64)  # x is the column
@@ -276,9 +262,9 @@ def _draw_triangles(
         *grid_scene(blank, squares, PIXELS * side, found.kinds),
         *(Polygons("triangles", corners, colour, line=colours.LINE), written),
     ]
-    with_bar = not is_constant(numbers, look)
-    with_numbers = _show(axes, found, scene, side, scale if with_bar else None, smallest=CAPTION_SIZE - 2.0)
-    return [f"Colour: {of}.", *(["Bold: the best."] if with_numbers else [])]
+    bar = None if is_constant(numbers, look) else scale
+    with_numbers = _show(axes, found, scene, side, bar, smallest=CAPTION_SIZE - 2.0)
+    return finish(axes, look, [f"Colour: {of}.", *(["Bold: the best."] if with_numbers else [])])
 
 
 class _Map(NamedTuple):

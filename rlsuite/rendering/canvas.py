@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from rlsuite.rendering.colours import INK, PAPER, Colour
-from rlsuite.rendering.scene import Cells, Discs, Polygons, Scene, Texts
+from rlsuite.rendering.scene import Cells, Polygons, Scene, Texts
 
 SCALE: Final = 4
 
@@ -86,14 +86,10 @@ def paint(scene: Scene, side: int, margin: int) -> Image.Image:
     for shape in scene:
         if isinstance(shape, Cells):
             picture = Image.fromarray(_squares(shape, side, margin))
-        elif isinstance(shape, Polygons | Discs):
+        elif isinstance(shape, Polygons):
             sheet = sheet or Sheet(*picture.size, picture)
-            many = shape.corners if isinstance(shape, Polygons) else shape.centres
-            for points, (red, green, blue) in zip(pixels(many).tolist(), shape.colours.tolist(), strict=True):
-                if isinstance(shape, Polygons):
-                    sheet.polygon(points, (red, green, blue))
-                else:
-                    sheet.disc(points, shape.radius * side, (red, green, blue))
+            for corners, (red, green, blue) in zip(pixels(shape.corners).tolist(), shape.colours.tolist(), strict=True):
+                sheet.polygon(corners, (red, green, blue))
     picture = picture if sheet is None else sheet.finish()
     for shape in scene:
         if isinstance(shape, Texts):

@@ -1,8 +1,7 @@
 """A grid as plain numbers: what every picture of it shows, where, how large and in which colour.
 
-A scene is a list of four kinds of shapes. What draws them knows nothing of grids: `canvas` with Pillow, `svg` for
-pages, and `rlsuite.plotting.scene_axes` with matplotlib. So a new mark, or another look of arrows, is a change to this
-module alone.
+A scene is a list of squares, polygons and texts. What draws it knows nothing of grids: `canvas` with Pillow, `svg` for
+pages, `rlsuite.plotting.scene_axes` with matplotlib. So a new mark, or another look of arrows, is a change here alone.
 
 The side of a square is the unit of length. The middle of the first square is (0, 0); x grows to the right, y downwards.
 """
@@ -38,52 +37,32 @@ NUMBERS_FROM: Final = 26
 
 
 class Cells(NamedTuple):
-    """Squares side by side."""
+    """Squares of (n_rows, n_columns, 3) colours, the line between them, and what single ones show, in words."""
 
     colours: NDArray[np.uint8]
-    """(n_rows, n_columns, 3)"""
     line: Colour | None = None
-    """between them"""
     said: Mapping[Square, str] = {}
-    """What single ones show, in words."""
 
 
 class Polygons(NamedTuple):
-    """Filled polygons of equally many corners."""
+    """Filled polygons: (n, n_corners, 2) corners, (n, 3) colours, and the line around each."""
 
     name: str
     corners: NDArray[np.float64]
-    """(n, n_corners, 2)"""
     colours: NDArray[np.uint8]
-    """(n, 3)"""
     line: Colour | None = None
-    """around each"""
-
-
-class Discs(NamedTuple):
-    """Discs of one size."""
-
-    name: str
-    centres: NDArray[np.float64]
-    """(n, 2)"""
-    radius: float
-    colours: NDArray[np.uint8]
-    """(n, 3)"""
 
 
 class Texts(NamedTuple):
-    """Texts, each in the middle of its place, as large as `size` where they fit into `room`."""
+    """Texts in the middle of (n, 2) places, in (n, 3) colours, as large as `size` where they fit into `room`."""
 
     name: str
     places: NDArray[np.float64]
-    """(n, 2)"""
     texts: Sequence[str]
     colours: NDArray[np.uint8]
-    """(n, 3)"""
     size: float
     room: float = 1.0
     bold: NDArray[np.bool_] | bool = False
-    """(n,), or of all"""
 
     @property
     def fitting(self) -> float:
@@ -91,20 +70,18 @@ class Texts(NamedTuple):
         return self.room / (0.62 * (max(map(len, self.texts), default=0) or 1))
 
 
-Scene: TypeAlias = Sequence[Cells | Polygons | Discs | Texts]
+Scene: TypeAlias = Sequence[Cells | Polygons | Texts]
 """Shapes, the lowest first."""
 
 
 class Kind(NamedTuple):
-    """A kind of squares, and how it looks."""
+    """A kind of squares, and how it looks; `ink` is the colour of the hatch and of the symbol, one of `SYMBOLS`."""
 
     label: str
     colour: Colour
     hatch: str = ""
     symbol: str = ""
-    """One of `SYMBOLS`."""
     ink: Colour = (150, 154, 160)
-    """of the hatch and the symbol"""
 
 
 START: Final = Kind("start", tint(SKY_BLUE, 0.35))
@@ -117,14 +94,18 @@ MARKS: Final = {"S": START, "G": GOAL, "X": PIT, "H": PIT}
 END: Final = Kind("end", UNKNOWN, symbol="square", ink=(92, 97, 104))
 
 
-_TURNS: Final = np.arange(10) * np.pi / 5.0
-_STAR: Final = np.where(np.arange(10) % 2, 0.38, 1.0) * np.stack([np.sin(_TURNS), -np.cos(_TURNS)])
+def _round(n_corners: int) -> NDArray[np.float64]:
+    """(n_corners, 2) points round (0, 0), the first of them above it."""
+    turn = np.arange(n_corners) * (2.0 * np.pi / n_corners)
+    return np.stack([np.sin(turn), -np.cos(turn)], axis=1)
+
+
 _CROSS: Final = [
     (1, 0), (2, 1), (1, 2), (0, 1), (-1, 2), (-2, 1), (-1, 0), (-2, -1), (-1, -2), (0, -1), (1, -2), (2, -1),
 ]  # fmt: skip
 
 SYMBOLS: Final[Mapping[str, NDArray[np.float64]]] = {
-    "star": 0.18 * _STAR.T,
+    "star": 0.18 * _round(10) * np.tile([(1.0,), (0.38,)], (5, 1)),
     "cross": 0.09 * np.array(_CROSS, dtype=np.float64),
     "square": 0.18 * np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]),
 }
@@ -239,7 +220,8 @@ def _arrows(overlay: Overlay, inks: NDArray[np.uint8], side: float, lift: float)
     tail = middle - (np.where(alone, 0.6, 0.0) * reach)[:, np.newaxis] * move
     tip = middle + (np.where(alone, 0.75, 1.0) * reach)[:, np.newaxis] * move
     outlines = _outlines(tail[~still], tip[~still], max(0.045, 0.8 / side))
-    shown = [Polygons("arrows", outlines, ink[~still]), Discs("stays", middle[still], 0.07, ink[still])]
+    dots = middle[still, np.newaxis] + 0.07 * _round(24)
+    shown = [Polygons("arrows", outlines, ink[~still]), Polygons("stays", dots, ink[still])]
     return [shape for shape in shown if len(shape.colours)]
 
 
@@ -258,18 +240,10 @@ def _marks(overlay: Overlay, inks: NDArray[np.uint8], side: float, explained: Se
     marks = {square: mark for square, mark in overlay.layout.marks.items() if not any(w[square] for w in explained)}
     if not marks:
         return []
-    at = np.array([*marks], dtype=np.int64)
     inside, size = ((0.0, 0.0), 0.45) if overlay.is_empty else ((-0.36, -0.33), max(0.2, 9.0 / side))
-    return [
-        Texts(
-            "marks",
-            at[:, ::-1].astype(np.float64) + inside,
-            [*marks.values()],
-            inks[at[:, 0], at[:, 1]],
-            size,
-            bold=True,
-        )
-    ]
+    at = np.array([*marks], dtype=np.int64)
+    places, ink = at[:, ::-1].astype(np.float64) + inside, inks[at[:, 0], at[:, 1]]
+    return [Texts("marks", places, [*marks.values()], ink, size, bold=True)]
 
 
 def _numbers(overlay: Overlay, inks: NDArray[np.uint8]) -> Scene:

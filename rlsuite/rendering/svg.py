@@ -7,28 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.rendering.colours import hexadecimal, hexadecimals
-from rlsuite.rendering.scene import Cells, Discs, Polygons, Scene, Texts
+from rlsuite.rendering.scene import Cells, Polygons, Scene, Texts
 
 
 def svg_of_scene(scene: Scene, label: str, side: int) -> str:
-    r"""Return a scene as an SVG element.
+    r"""Return a scene, whose squares come first, as an SVG element.
 
-    Parameters
-    ----------
-    scene
-        What is drawn; first its squares.
-    label
-        What the picture shows, in words.
-    side
-        Pixels of a square; it shrinks where there is less room.
+    The groups have the classes ``cells``, ``arrows``, ``numbers`` and so on. A square is `side` pixels wide where there
+    is room, and what is said of it is its title. The label says what the picture shows.
 
-    Returns
-    -------
-    str
-        Groups of the classes ``cells``, ``arrows``, ``numbers`` and so on; a square has what is said of it as title.
-
-    Examples
-    --------
     >>> cells = Cells(np.array([[(255, 0, 0), (0, 0, 255)]], dtype=np.uint8), said={(0, 1): "it is blue"})
     >>> print(svg_of_scene([cells], "two squares", side=40).replace("><", ">\n<"))
     <svg role='img' aria-label='two squares' viewBox='0 0 80 40' style='max-width:240px'>
@@ -73,7 +60,7 @@ def _squares(cells: Cells, side: int) -> Iterator[str]:
         yield f"{start}/>" if said is None else f"{start}><title>{escape(said, quote=False)}</title></path>"
 
 
-def _inside(shape: Polygons | Discs | Texts, which: NDArray[np.int64], side: int) -> Iterator[str]:
+def _inside(shape: Polygons | Texts, which: NDArray[np.int64], side: int) -> Iterator[str]:
     """The shapes of one colour, in tenths of a pixel: whole numbers are shorter, and written faster."""
 
     def tenths(places: NDArray[np.float64]) -> list[list[int]]:
@@ -88,9 +75,6 @@ def _inside(shape: Polygons | Discs | Texts, which: NDArray[np.int64], side: int
                 known[step] = " ".join(map(str, step))
             outlines.append(f"M{x} {y}l{known[step]}z")
         yield f"<path d='{''.join(outlines)}'/>"
-    elif isinstance(shape, Discs):
-        for x, y in tenths(shape.centres + 0.5):
-            yield f"<circle cx='{x}' cy='{y}' r='{10 * shape.radius * side:g}'/>"
     else:
         bold = np.broadcast_to(shape.bold, len(shape.texts))
         for number, (x, y) in zip(which.tolist(), tenths(shape.places + 0.5), strict=True):

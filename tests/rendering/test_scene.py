@@ -3,7 +3,7 @@
 import numpy as np
 
 from rlsuite.rendering import GridLayout, Overlay
-from rlsuite.rendering.scene import GOAL, PIT, Cells, Discs, Polygons, Texts, _outlines, grid_scene, square_colours
+from rlsuite.rendering.scene import GOAL, PIT, Cells, Polygons, Texts, _outlines, grid_scene, square_colours
 
 
 def test_what_is_drawn_of_a_grid_and_how_much_of_it():
@@ -19,12 +19,12 @@ def test_what_is_drawn_of_a_grid_and_how_much_of_it():
     tails, tips = (arrows.corners[:, 0] + arrows.corners[:, 6]) / 2, arrows.corners[:, 3]
     np.testing.assert_allclose(tails, [(0.0, -0.14), (-0.18, 0.86)])  # one of two begins in the middle
     np.testing.assert_allclose(tips, [(0.3, -0.14), (0.225, 0.86)])
-    np.testing.assert_allclose(stays.centres, [(0.0, -0.14), (1.0, -0.14)])
+    np.testing.assert_allclose(stays.corners.mean(axis=1), [(0.0, -0.14), (1.0, -0.14)], atol=1e-15)
     assert (marks.texts, numbers.texts) == (["S"], ["0.00", "0.50", "1.00"])  # the goal has its symbol
     assert numbers.places.tolist() == [[0.0, 0.29], [1.0, 0.29], [0.0, 1.29]]
     assert numbers.colours.max(axis=1).tolist() == [255, 41, 41]  # white on violet, else black
     kinds = [[type(shape) for shape in grid_scene(overlay, square_colours(overlay), side)] for side in (5, 10, 14, 26)]
-    assert kinds == [[Cells], [Cells, Polygons, Discs], [Cells, Polygons, Discs, Texts], [*kinds[2], Texts]]
+    assert kinds == [[Cells], [Cells, Polygons, Polygons], [Cells, Polygons, Polygons, Texts], [*kinds[2], Texts]]
     assert grid_scene(overlay, square_colours(overlay), 5)[0].line is None
     layout = GridLayout(1, 1, [(0, 0)], marks={(0, 0): "X"})
     (cells, letter) = grid_scene(Overlay(layout), square_colours(Overlay(layout)), 40)

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from rlsuite.rendering.scene import Cells, Discs, Polygons, Texts
+from rlsuite.rendering.scene import Cells, Polygons, Texts
 from rlsuite.rendering.svg import svg_of_scene
 
 
@@ -15,7 +15,6 @@ def test_every_shape_has_its_place_and_colour():
     scene = [
         Cells(shades[np.newaxis], line=blue, said={(0, 0): "<1 & 'one'"}),
         Polygons("arrows", corners, shades),
-        Discs("stays", at, 0.1, shades[[1, 1]]),
         Texts("numbers", at, ["<1", "12345"], shades, size=0.4, room=0.86, bold=np.array([True, False])),
     ]
     svg = ElementTree.fromstring(svg_of_scene(scene, 'less than "1"', side=40))
@@ -28,15 +27,11 @@ def test_every_shape_has_its_place_and_colour():
     ]
     assert {group.get("transform") for group in groups} == {"scale(.1)"}
     assert [(group.get("class"), group.get("fill")) for group in groups] == [
-        *(("arrows", "#ff0000"), ("arrows", "#0000ff"), ("stays", "#0000ff")),
+        *(("arrows", "#ff0000"), ("arrows", "#0000ff")),
         *(("numbers", "#ff0000"), ("numbers", "#0000ff")),
     ]
     outlines = [group[0].get("d") for group in groups[:2]]
     assert outlines == ["M200 200l200 0 -200 -100z", "M600 200l200 0 -200 -100z"]
-    assert [disc.attrib for disc in groups[2]] == [
-        {"cx": "200", "cy": "200", "r": "40"},
-        {"cx": "600", "cy": "300", "r": "40"},
-    ]
-    assert [text.text for group in groups[3:] for text in group] == ["<1", "12345"]
-    assert [group[0].get("font-weight") for group in groups[3:]] == ["bold", None]
-    assert float(groups[3].get("font-size")) == round(400 * 0.86 / (0.62 * 5))  # the longest fits
+    assert [text.text for group in groups[2:] for text in group] == ["<1", "12345"]
+    assert [group[0].get("font-weight") for group in groups[2:]] == ["bold", None]
+    assert float(groups[2].get("font-size")) == round(400 * 0.86 / (0.62 * 5))  # the longest fits
