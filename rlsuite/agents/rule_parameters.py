@@ -17,7 +17,7 @@ import numpy as np
 from rlsuite import errors
 from rlsuite.core.aliases import Own
 from rlsuite.core.checks import finite_number, whole_number
-from rlsuite.core.compilation import compiled
+from rlsuite.core.compilation import Compiled, compiled
 from rlsuite.errors import ParameterError
 from rlsuite.training.kernels import Step, Transition
 
@@ -108,6 +108,13 @@ def _type_of(kind: type, name: str, hint: Any) -> type | None:
 
 def step_of(kind: Any) -> Step:
     """The `step` of a class, checked; that of an agent written for version 0.1 is adapted."""
+    for name in ("begin", "step"):
+        if not isinstance(getattr(kind, name, None), Compiled):
+            has = "is not a compiled function" if hasattr(kind, name) else "is missing"
+            raise errors.ParameterError(
+                f"{kind.__name__}.{name} {has}: write a function outside of the class, with @rlsuite.compiled above "
+                f"it, and {name} = that function in the class"
+            )
     names = list(inspect.signature(kind.step).parameters)
     if len(names) == 3:
         return kind.step

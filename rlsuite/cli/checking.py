@@ -1,6 +1,7 @@
 """``rlsuite check ENV``: whether an environment follows Gymnasium's rules, and what rlsuite can do with it."""
 
 import argparse
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 WALK = 200
 """Steps of the two runs that are compared."""
+
+INDICES = 1_000
+"""Steps of a walk in Python that looks for indices outside of arrays."""
 
 PROBING = 5.0
 """Seconds in which an environment without a table is probed for one."""
@@ -279,10 +283,14 @@ def _optimum(found: "Optimum", how: str = "") -> Finding:
 
 
 def _dynamics(facts: "EnvironmentFacts", dynamics: "CompiledDynamics") -> Iterator[Finding]:
+    from rlsuite.environments.compiled_env import check_indices
+    from rlsuite.environments.facts import action_space_of
     from rlsuite.environments.forms.dynamics import trusted_dynamics
 
     facts.env.reset(seed=7)
+    width, n_actions = math.prod(facts.env.observation_space.shape or ()), int(action_space_of(facts.env).n)
     try:
+        check_indices(dynamics, facts.name, n_actions, width, INDICES)
         trusted_dynamics(facts, dynamics)
     except RlsuiteError as error:
         yield Finding("no", "compiled loop", f"{error}; agents learn stepwise")

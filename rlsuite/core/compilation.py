@@ -15,17 +15,15 @@ would serve stale machine code after an edit.
 import builtins
 import functools
 import importlib
-import linecache
 import math
 import os
-import re
 import sys
 import threading
+import traceback
 import types as python_types
 import warnings
 from collections.abc import Callable, Generator
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
@@ -218,8 +216,10 @@ class Compiled(Generic[Arguments, Result]):
                 self._called = True
                 return result
             return self.dispatcher(*args, **kwargs)
-        except _refused() as error:
-            raise CompilationError(_what_is_wrong(self, str(error))) from error
+        except Exception as error:  # numba raises others, too, for what it does not know
+            if _is_refusal(error):
+                raise self._not_compiled(error) from None
+            raise
 
     def for_types_of(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Callable[Arguments, Result]:
         """Return the machine code for arguments like these, which does not ask for types again.
@@ -234,9 +234,24 @@ class Compiled(Generic[Arguments, Result]):
         try:
             with uninterrupted():
                 self.dispatcher.compile(signature)
-        except _refused() as error:
-            raise CompilationError(_what_is_wrong(self, str(error))) from error
+        except Exception as error:  # numba raises others, too, for what it does not know
+            raise self._not_compiled(error) from None
         return cast("Callable[Arguments, Result]", self.dispatcher.overloads[signature].entry_point)
+
+    def returned(self) -> list[str]:
+        """The types, in numba's words, that it has returned where other compiled functions call it.
+
+        Empty if nothing was compiled in this process for a call.
+        """
+        return self._machine_code.returned() if "_machine_code" in vars(self) else []
+
+    def _not_compiled(self, error: Exception) -> CompilationError:
+        """Say what numba refuses; its own hundred lines are the error's hidden context."""
+        from rlsuite.core.refusals import in_words
+
+        known = [one for one in _known.values() if isinstance(one, Compiled)]
+        functions = [(cast("python_types.FunctionType", one.function), one._in_place) for one in known]
+        return CompilationError(in_words(cast("python_types.FunctionType", self.function), error, functions))
 
     def _in_python(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         """Run the Python form."""
@@ -307,32 +322,13 @@ class Intrinsic(Generic[Arguments, Result]):
         return intrinsic_type(getattr(import_module(module), name))
 
 
-def _refused() -> type[Exception]:
-    """What numba raises where it cannot compile."""
+def _is_refusal(error: BaseException) -> bool:
+    """Whether numba raised it while compiling; what a compiled function raises itself is none."""
     from rlsuite.core.machine_code import refused
 
-    return refused
-
-
-def _what_is_wrong(function: Compiled[..., Any], message: str) -> str:
-    """Say in one sentence what numba says in a hundred lines: the line, the reason, and what to do."""
-    places = re.findall(r'File "([^"]+)", line (\d+)', message)
-    ours = [place for place in places if not {"numba", "rlsuite"} & set(Path(place[0]).parts[:-1])]
-    what = f"{function.function.__qualname__}()"
-    if places:
-        file, line = (ours or places)[0]
-        what = f"line {line} of {Path(file).name}"
-        if code := linecache.getline(file, int(line)).strip():
-            what += f", `{code}`,"
-    lines = [line.strip(" -\t") for line in re.sub(r"\x1b\[[0-9;]*m", "", message).splitlines()]
-    said = [line for line in lines if line and not line.startswith(("Failed in", "File ", "During", "Resolution"))]
-    reason = said[0] if said else "numba gives no reason"
-    if unknown := re.match(r"No implementation of function Function\(<[a-z-]+ (?:function )?'?([\w.]+)", reason):
-        reason = f"numba has no {unknown[1]} for these types"
-    return (
-        f"{what} cannot be compiled: {reason}. A compiled function is written in the part of Python and NumPy that "
-        "numba knows; one that is marked in_place=True makes no new arrays, and uses no methods of arrays such as "
-        ".max(): write the loop, or leave in_place out"
+    return isinstance(error, refused) or any(
+        frame.f_globals.get("__name__", "").startswith("numba.core.compiler")
+        for frame, _ in traceback.walk_tb(error.__traceback__)
     )
 
 

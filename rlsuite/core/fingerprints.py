@@ -9,7 +9,7 @@ import builtins
 import dis
 import hashlib
 import types as python_types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +20,7 @@ import numpy as np
 from rlsuite import __version__
 from rlsuite.core.checks import is_array, is_list, is_tuple
 from rlsuite.errors import ParameterError
+from rlsuite.synonyms import nearest
 
 
 class Digest(Protocol):
@@ -70,15 +71,32 @@ def values_used_by(source: python_types.FunctionType) -> Iterator[object]:
             if hasattr(builtins, name):
                 continue
             raise ParameterError(
-                f"{source.__qualname__} uses {name}, which is not defined yet: define it above, because the content "
-                "of all that a compiled function uses is part of its name in the cache"
+                f"{_place_of(source)} uses {name}, which is not defined yet: "
+                "define it above, because the content of all that a compiled function uses is part of its name in the "
+                f"cache. {_alike(name, (*source.__globals__, *source.__code__.co_varnames))}".rstrip(". ")
             )
         value = around[name] if name in around else source.__globals__[name]
         for attribute in attributes:
             if not isinstance(value, python_types.ModuleType):
                 break
-            value = getattr(value, attribute, None)
+            if not hasattr(value, attribute):
+                raise ParameterError(
+                    f"{_place_of(source)} uses {name}.{attribute}, but the module {value.__name__} has no {attribute}; "
+                    f"{_alike(attribute, dir(value)) or 'look up its name'}"
+                )
+            value = getattr(value, attribute)
         yield value
+
+
+def _place_of(source: python_types.FunctionType) -> str:
+    code = source.__code__
+    return f"{source.__qualname__}() (line {code.co_firstlineno} of {Path(code.co_filename).name})"
+
+
+def _alike(name: str, names: Iterable[str]) -> str:
+    """Ask whether another name was meant; empty if nothing is like it."""
+    found = nearest(name, [one for one in names if not one.startswith("_")])
+    return f"did you mean {found[0]}?" if found else ""
 
 
 def reads(function: object, attribute: str) -> bool:

@@ -78,6 +78,10 @@ class MachineCode:
         """The form that compiled functions call: without the wrapper for Python values, which is as long as a rule."""
         return self._jit("-inner", no_cpython_wrapper=True)
 
+    def returned(self) -> list[str]:
+        """The types that the form returns which compiled functions call, as far as it has been compiled."""
+        return [str(signature.return_type) for signature in self.inner.nopython_signatures]
+
     def _jit(self, form: str = "", **options: Any) -> Numba:
         source = self._function
         named = python_types.FunctionType(

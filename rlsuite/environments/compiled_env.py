@@ -13,7 +13,7 @@ written as compiled functions, agents learn in it at compiled speed. The state i
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, SupportsIndex, TypeAlias, cast
 
 import gymnasium
 import numpy as np
@@ -31,6 +31,9 @@ if TYPE_CHECKING:  # an environment can be made without numba
 
 State = tuple[float, ...]
 Constants = tuple[ArrayLike, ...]
+AT_FIRST: Final = 20
+"""Steps of the walk in Python before the first `reset`."""
+
 Vector: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
 
@@ -101,6 +104,46 @@ def check_dynamics(dynamics: CompiledDynamics, name: str) -> None:
             f"{name}: step of its compiled dynamics returned the next state {ahead!r} for the state {begun!r}; it has "
             f"to be a tuple of {len(begun)} floats"
         )
+
+
+def check_indices(dynamics: CompiledDynamics, name: str, n_actions: int, width: int, steps: int) -> None:
+    """Walk at random in Python, which knows of indices outside of arrays: machine code does not look.
+
+    Parameters
+    ----------
+    dynamics : CompiledDynamics
+        The functions.
+    name : str
+        The name of the environment.
+    n_actions, width : int
+        Number of actions, and length of an observation.
+    steps : int
+        Length of the walk; it ends earlier where the functions fail in another way, on which machine code decides.
+
+    Raises
+    ------
+    UnsuitableEnvironment
+        If an index lies outside, with the line.
+    """
+    from rlsuite.core.compilation import interpreted
+    from rlsuite.core.refusals import outside
+
+    parts: Any = (dynamics.begin, dynamics.step, dynamics.observe, dynamics.constants)
+    begin, step, observe, constants = map(interpreted, parts)
+    rng, out, state, over = np.random.default_rng(0), np.zeros(width), None, True
+    try:
+        with np.errstate(all="ignore"):
+            for action in rng.integers(n_actions, size=steps).tolist():
+                if over:
+                    state = begin(constants, rng)
+                    observe(constants, state, out)
+                state, _, over = step(constants, state, action, rng)
+                observe(constants, state, out)
+    except IndexError as error:
+        if said := outside(error):
+            raise UnsuitableEnvironment(f"{name}: {said}") from error
+    except Exception:  # of whatever kind: machine code, which comes next, has other rules, or says it better
+        return
 
 
 def _is_state(value: object) -> "TypeIs[State]":
@@ -183,6 +226,7 @@ class CompiledEnv(gymnasium.Env[Vector, SupportsIndex]):
         self.dynamics = dynamics
         self.observation_space: UntypedSpace = observation_space
         self.action_space = action_space
+        self._n_actions = int(action_space.n)
         self._first_action = int(action_space.start)
         self._shape, self._dtype = observation_space.shape, cast("np.dtype[Any]", observation_space.dtype)
         self.render_mode = render_mode
@@ -195,10 +239,13 @@ class CompiledEnv(gymnasium.Env[Vector, SupportsIndex]):
         Raises
         ------
         UnsuitableEnvironment
-            The first time, if the dynamics are not compiled, or return something else than they should.
+            The first time, if the dynamics are not compiled, return something else than they should, or index an array
+            outside of it.
         """
         if not self._checked:
-            check_dynamics(self.dynamics, type(self).__name__)
+            name, n_actions = type(self).__name__, self._n_actions
+            check_indices(self.dynamics, name, n_actions, self._shape[0], AT_FIRST)
+            check_dynamics(self.dynamics, name)
             self._checked = True
         super().reset(seed=seed)
         self.state = self.dynamics.begin(self.dynamics.constants, self.np_random)

@@ -28,6 +28,7 @@ from rlsuite.errors import ConformanceError, LearningError, NotLearned, Paramete
 from rlsuite.registry import load
 from rlsuite.testing import problems
 from rlsuite.testing.learners import ENOUGH, SEED, check_plain_data_describes_it, expect, fields_of, learner_checks
+from rlsuite.training.first_steps import all_in_python
 from rlsuite.training.learned import declared_arrays, learned_arrays
 from rlsuite.training.train import train
 
@@ -92,6 +93,14 @@ def check_agent(agent: Learner) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------ requirements
+
+
+def check_indices_stay_within_arrays(agent: Agent) -> None:
+    """Machine code does not look where an index leads: the rule runs in Python first, which does."""
+    for name in problems.environments():
+        for loop in ("auto", "stepwise"):
+            with all_in_python():
+                _learned(agent, name, loop=loop)
 
 
 def check_both_loops_give_the_same_bytes(agent: Agent) -> None:

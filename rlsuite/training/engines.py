@@ -21,7 +21,7 @@ from rlsuite.environments.observation_view import (
 from rlsuite.environments.wrappers import record_episodes
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.training import kernels
-from rlsuite.training.first_steps import InterpretedRun
+from rlsuite.training.first_steps import InterpretedRun, look_for_mistakes
 from rlsuite.training.kernels import (
     ACTION,
     ALL_EPISODES,
@@ -35,6 +35,7 @@ from rlsuite.training.kernels import (
 )
 from rlsuite.training.learned import Lookout
 from rlsuite.training.legality import Legality
+from rlsuite.training.rule_answers import named_answers
 from rlsuite.training.seen import NOTHING_SEEN, Seen
 from rlsuite.training.step_buffer import where
 
@@ -102,7 +103,8 @@ class CompiledEngine:
         if self.run is None:
             nothing = np.zeros(0, dtype=np.int64), np.empty((0, 2)), np.empty((0, 3))
             arguments: tuple[Any, ...] = (*self._arguments(), 0, ALL_STEPS, *nothing)
-            with self.at_first.loading():
+            look_for_mistakes(kernels.run_compiled, arguments)
+            with self.at_first.loading(), named_answers(arguments):
                 self.run = kernels.run_compiled.for_types_of(*arguments)
 
     def _arguments(self) -> tuple[Any, ...]:

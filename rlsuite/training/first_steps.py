@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,9 +20,12 @@ import numpy as np
 from rlsuite.core.checks import is_tuple
 from rlsuite.core.compilation import Compiled, has_machine_code, interpreted, no_machine_code
 from rlsuite.core.interpretation import interpretable
+from rlsuite.core.refusals import outside
 from rlsuite.environments.observation_view import NONE
+from rlsuite.errors import CompilationError, LearningError
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.training.kernels import ACTION, ALL_STEPS, RunState
+from rlsuite.training.rule_answers import checked_answers, named_answers
 
 Part = TypeVar("Part")
 
@@ -34,11 +38,30 @@ AT_FIRST = 250
 SECONDS_AT_ONCE = 0.05
 """Seconds of the steps between two looks at the clock; Ctrl-C loses what was learned since the last one."""
 
+LOOKED_AT = 50
+"""Steps that are taken in Python, and taken back, before machine code runs a rule of the user's."""
+
+_PACKAGE = str(Path(__file__).resolve().parents[1])
+
 _seconds: dict[tuple[object, ...], float] = {}
 """How long this process has interpreted each combination of functions: many short runs are a long one."""
 
 _loading: dict[tuple[object, ...], float] = {}
 """How long it took to load the machine code of each combination, or to compile it, in this process."""
+
+
+_all_in_python: list[None] = []
+"""Not empty within `all_in_python`."""
+
+
+@contextmanager
+def all_in_python() -> Generator[None]:
+    """Let all runs that begin meanwhile stay in Python, which knows of indices that lie outside; a context manager."""
+    _all_in_python.append(None)
+    try:
+        yield
+    finally:
+        _all_in_python.pop()
 
 
 class Pace:
@@ -55,7 +78,8 @@ class Pace:
         self._looks = 0
         self._left = 0  # when it was asked last
         self._per_step, self._per_unit = 0.0, 0.0  # seconds, as the latest steps took them
-        self._stopped = self._stays = False
+        self._stopped = False
+        self._stays = bool(_all_in_python)
 
     def stay_interpreted(self) -> None:
         """Stay in Python, if that is possible, however long it takes."""
@@ -121,7 +145,7 @@ class InterpretedRun:
         self._form = interpreted(kernel)
         self._pace = Pace(_functions_in((kernel, arguments)))
         self.loading = self._pace.loading
-        if not no_machine_code() and not (interpretable(kernel) and interpretable(arguments)):
+        if not (_all_in_python or no_machine_code() or (interpretable(kernel) and interpretable(arguments))):
             self._pace.stop()
 
     def __call__(
@@ -142,9 +166,11 @@ class InterpretedRun:
         snapshot = Snapshot(arguments)
         try:
             with np.errstate(all="ignore", over="raise"):
-                code, n_recorded, after = self._form(*interpreted(arguments), steps, clock, times, recorded, finished)
-        except Exception:  # of whatever kind: machine code decides
+                form, known = self._form, checked_answers(interpreted(arguments))
+                code, n_recorded, after = form(*known, steps, clock, times, recorded, finished)
+        except Exception as error:  # of whatever kind: machine code decides, unless it would not notice
             snapshot.restore()
+            _unnoticed(error)
             self._pace.stop()
             return None
         except BaseException:  # Ctrl-C in a step
@@ -175,9 +201,9 @@ class InterpretedSession:
     ):
         self._kernel, self._arguments, self._run_state, self._buffer = kernel, arguments, run_state, buffer
         self._pace = Pace(_functions_in((kernel, arguments)))
-        if not no_machine_code() and not (interpretable(kernel) and interpretable(arguments)):
+        if not (_all_in_python or no_machine_code() or (interpretable(kernel) and interpretable(arguments))):
             self._pace.stop()
-        self._interpreted = interpreted(kernel)(*interpreted(arguments))
+        self._interpreted = interpreted(kernel)(*checked_answers(interpreted(arguments)))
         self._machine_code: Iterator[int] | None = None
         self._seconds = 0.0
         self._waiting = False  # for the answer to an action that has been served
@@ -211,7 +237,8 @@ class InterpretedSession:
         try:
             with np.errstate(all="ignore", over="raise"):
                 action = next(self._interpreted)
-        except Exception:  # of whatever kind: machine code decides
+        except Exception as error:  # of whatever kind: machine code decides, unless it would not notice
+            _unnoticed(error)
             action = self._taken_again(self._snapshot)
         self._waiting = action >= 0
         self._seconds += time.perf_counter() - began
@@ -220,7 +247,7 @@ class InterpretedSession:
     def machine_code(self) -> Iterator[int]:
         """Open the session that continues in machine code."""
         if self._machine_code is None:
-            with self._pace.loading():
+            with self._pace.loading(), named_answers(self._arguments):
                 self._machine_code = self._kernel(*self._arguments)
             if self._waiting and self._run_state.position[ACTION] != NONE:
                 next(self._machine_code)  # the action that has been served already
@@ -255,7 +282,57 @@ class Snapshot:
             generator.state = before
 
 
-def _functions_in(arguments: object) -> tuple[object, ...]:
+def look_for_mistakes(kernel: Compiled[..., tuple[int, int, Any]], arguments: tuple[Any, ...]) -> None:
+    """Take a few steps in Python and take them back, before machine code runs a function that is not one of rlsuite's.
+
+    Machine code does not notice an index outside of an array. A function that prints is left alone: it would print
+    twice.
+
+    Parameters
+    ----------
+    kernel : Compiled
+        `rlsuite.training.kernels.run_compiled`.
+    arguments : tuple
+        All its arguments; those behind the state of the environment are replaced.
+
+    Raises
+    ------
+    LearningError, CompilationError
+        If there is such an index, or if the rule returns no action.
+    """
+    sources = [function.function.__code__ for function in _functions_in(arguments)]
+    if all(code.co_filename.startswith(_PACKAGE) for code in sources):
+        return
+    if any({"print", "objmode"} & {*code.co_names} for code in sources):
+        return
+    *known, _, _, _, _, _ = arguments
+    times, recorded, finished = np.array([np.iinfo(np.int64).max]), np.empty((1, 2)), np.empty((LOOKED_AT, 3))
+    snapshot = Snapshot(known := tuple(known))
+    try:
+        with np.errstate(all="ignore"):
+            form, before = interpreted(kernel), checked_answers(interpreted(known))
+            form(*before, LOOKED_AT, ALL_STEPS, times, recorded, finished)
+    except Exception as error:  # of whatever kind: machine code decides, unless it would not notice
+        _unnoticed(error)
+    finally:
+        snapshot.restore()
+
+
+def _unnoticed(error: Exception) -> None:
+    """Raise what machine code would not notice, or not so clearly: an index outside of an array, an answer of a rule.
+
+    Raises
+    ------
+    LearningError, CompilationError
+        Then.
+    """
+    if isinstance(error, CompilationError):
+        raise error
+    if isinstance(error, IndexError) and (said := outside(error)):
+        raise LearningError(said) from error
+
+
+def _functions_in(arguments: object) -> tuple[Compiled[..., Any], ...]:
     """The compiled functions among the arguments of a kernel: what its machine code depends on."""
     kind: Any = Compiled
     return tuple(_parts_of(arguments, kind))

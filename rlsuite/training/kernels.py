@@ -251,7 +251,7 @@ def session(
                     totals[ALL_REGRET] += gap[observation, action]
                 seen, next_seen = observed(view, observation), observed(view, arrived)
                 t = Transition(seen, action, reward, next_seen, terminated, truncated)
-                position[ACTION] = rule.step(memory, t, rng)
+                position[ACTION] = rule.step(memory, t, rng) | 0  # which refuses a fraction, and None
                 position[OBSERVATION] = arrived
                 # 4. Record the episode that is over.
                 if terminated or truncated:
@@ -266,7 +266,7 @@ def session(
             else:
                 # 5. Begin an episode.
                 position[OBSERVATION] = arrived
-                position[ACTION] = rule.begin(memory, observed(view, arrived), rng)
+                position[ACTION] = rule.begin(memory, observed(view, arrived), rng) | 0
         # 6. Serve the action that was chosen, unless the episode is over or something is wrong.
         if served == FINE:
             served = position[ACTION]

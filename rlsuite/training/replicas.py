@@ -31,9 +31,11 @@ from rlsuite.training.budget import Budget
 from rlsuite.training.engines import CHUNK, CompiledEngine, kernel_arguments
 from rlsuite.training.evaluation import evaluator
 from rlsuite.training.failures import FailedRun
+from rlsuite.training.first_steps import look_for_mistakes
 from rlsuite.training.learned import Lookout
 from rlsuite.training.legality import Legality
 from rlsuite.training.results import Record, TimeUnit
+from rlsuite.training.rule_answers import named_answers
 from rlsuite.training.run import Run
 from rlsuite.training.value_error import Prediction
 
@@ -221,7 +223,9 @@ class Replica:
             learner, replicas.adapter, env_rng, self.run.facts.time_limit
         )
         arguments: tuple[Any, ...] = (*self.arguments, 0, *self._limits(self.schedule.times))
-        self.kernel: Callable[..., tuple[int, int, Any]] = kernels.run_compiled.for_types_of(*arguments)
+        look_for_mistakes(kernels.run_compiled, arguments)
+        with named_answers(arguments):
+            self.kernel: Callable[..., tuple[int, int, Any]] = kernels.run_compiled.for_types_of(*arguments)
 
     def _limits(self, due: AnyArray) -> tuple[Any, ...]:
         """The last arguments of the kernel."""

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def test_a_function_that_allocates_can_be_called_from_one_that_does_not():
 
 
 def test_breaking_the_promise_of_in_place_is_an_error_at_compile_time():
-    with pytest.raises(CompilationError, match=r"in_place=True makes no new arrays"):
+    with pytest.raises(CompilationError, match=r"is marked in_place=True: it makes no new arrays"):
         allocating_in_place(1.0)
 
 
@@ -68,31 +69,107 @@ def misspelt(x):
     return x.sizze
 
 
-@pytest.mark.parametrize(
-    ("function", "line", "reason"),
-    [
-        (largest, "return x.max()", "numba has no npy_max for these types"),
-        (misspelt, "return x.sizze", "Unknown attribute 'sizze' of type array(float64, 1d, C)"),
-    ],
-)
-def test_what_cannot_be_compiled_is_named_by_its_line(function, line, reason):
-    """In one sentence; numba's own hundred lines are the cause of the error."""
-    for call in (function, function.for_types_of):
-        with pytest.raises(CompilationError) as caught:
-            call(np.zeros(2))
-        message = str(caught.value)
-        assert f"of test_compilation.py, `{line}`, cannot be compiled: {reason}. A compiled" in message
-        assert "\n" not in message
-        assert type(caught.value.__cause__).__module__ == "numba.core.errors"
+def plain(x):
+    return 2 * x
+
+
+@compiled
+def calling_a_plain_function(x):
+    return plain(x)
+
+
+SEEN = {1: 2}
+
+
+@compiled
+def looking_into_a_dict(x):
+    return SEEN[x.size]
+
+
+@compiled
+def adding_a_text(x):
+    return x[0] + "1"
+
+
+@compiled
+def of_two_types(x):
+    found = x[0] if x.size > 3 else "none"
+    return found
+
+
+@compiled
+def with_a_format(x):
+    return f"{x[0]:.2f}"
+
+
+class Pair(NamedTuple):
+    first: np.ndarray
+    rest: float
+
+
+@compiled
+def misspelling_a_field(x):
+    return Pair(x, 1.0).fisrt
+
+
+@compiled
+def changing_a_field(pair):
+    pair.rest = 2.0
+
+
+ARRAY = np.zeros(2)
+REFUSED = [
+    (
+        largest,
+        ARRAY,
+        "return x.max()",
+        "numba has no npy_max for the types array(float64, 1d, C). It is mar",
+    ),
+    (misspelt, ARRAY, "return x.sizze", "an array has no sizze that numba knows. A compiled function"),
+    (calling_a_plain_function, ARRAY, "return plain(x)", "plain is a plain Python function. Write @rl.compiled above"),
+    (looking_into_a_dict, ARRAY, "return SEEN[x.size]", "it uses SEEN, of the type dict. A compiled function may use"),
+    (adding_a_text, ARRAY, 'return x[0] + "1"', "numba has no + for the types float64, str. A"),
+    (of_two_types, ARRAY, "", "a value is float64 in one place and str in another. A variable of a"),
+    (with_a_format, ARRAY, "", "format spec in f-strings not supported yet. A compiled function is"),
+    (misspelling_a_field, ARRAY, "", "a Pair has no fisrt. Did you mean first? It has first, rest"),
+    (
+        changing_a_field,
+        Pair(ARRAY, 1.0),
+        "",
+        "rest of a Pair cannot be given a new value, as a Pair is a NamedTuple. C",
+    ),
+]
+
+
+def test_what_cannot_be_compiled_is_named_by_its_line():
+    """In one sentence; numba's own hundred lines are hidden, as the context of the error."""
+    for function, argument, line, reason in REFUSED:
+        for call in (function, function.for_types_of):
+            with pytest.raises(CompilationError) as caught:
+                call(argument)
+            message = str(caught.value)
+            assert f"{line}`, cannot be compiled: {reason}" in message if line else reason in message
+            assert f"{function.__name__}()" in message
+            assert "\n" not in message
+            assert caught.value.__suppress_context__
+            assert caught.value.__context__ is not None
 
 
 def test_what_a_function_calls_must_be_there_already():
     """Its content is part of the name under which the caller is cached: otherwise an edit would not be noticed."""
-    with pytest.raises(ParameterError, match="early uses nowhere, which is not defined yet: define it above"):
+    with pytest.raises(
+        ParameterError, match=r"early\(\) \(line \d+ of test_compilation.py\) uses nowhere, which is not defined"
+    ):
 
         @compiled
         def early(x):
             return nowhere(x)  # noqa: F821
+
+    with pytest.raises(ParameterError, match=r"uses np.argmaximum, but the module numpy has no argmaximum; did you me"):
+
+        @compiled
+        def misspelling(x):
+            return np.argmaximum(x)
 
 
 def test_repr_names_the_function():

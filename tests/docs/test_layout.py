@@ -33,7 +33,7 @@ FAMILIES = {
     "cli/test_face": "cli: load outcome output",
     "cli/test_filtering": "cli: beliefs filter_table",
     "cli/test_solving": "cli: figures",
-    "core/test_compilation": "core: machine_code",
+    "core/test_compilation": "core: machine_code refusals",
     "environments/test_asking": "environments: child_process",
     "environments/test_tabulated_model": "environments: found_model",
     "environments/test_symbolic": "environments: signal_errors",

@@ -1,5 +1,7 @@
 """An environment of compiled functions alone."""
 
+import dataclasses
+
 import gymnasium
 import numpy as np
 import pytest
@@ -76,6 +78,19 @@ def test_actions_outside_the_space_and_steps_before_the_start_are_named():
         env.step(3)
     with pytest.raises(ParameterError, match=r"render_mode='human' is not supported; allowed: None"):
         rl.CompiledEnv(DYNAMICS, SEEN, Discrete(3), render_mode="human")
+
+
+@rl.compiled(in_place=True)
+def observing_too_much(constants, state, out):
+    out[0], out[1], out[2] = state[0], state[1], 0.0
+
+
+def test_an_index_outside_of_an_array_is_found_in_python():
+    """Machine code would write into other memory."""
+    dynamics = dataclasses.replace(DYNAMICS, observe=observing_too_much)
+    message = r"in observing_too_much\(\), `out\[0\].*`: index 2 is out of bounds for axis 0 with size 2. Machine code"
+    with pytest.raises(rl.errors.UnsuitableEnvironment, match=message):
+        rl.CompiledEnv(dynamics, SEEN, Discrete(3)).reset(seed=1)
 
 
 def test_a_table_cannot_learn_it():

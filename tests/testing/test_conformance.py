@@ -269,7 +269,7 @@ def test_a_broken_promise_is_found_out(kind):
 
 def test_there_is_a_check_for_each_promise():
     assert {check for check, _ in BROKEN.values()} < set(agent_checks())
-    assert len(agent_checks()) == 14
+    assert len(agent_checks()) == 15
 
 
 def test_what_is_no_agent_is_refused():
