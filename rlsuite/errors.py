@@ -23,6 +23,7 @@
     |-- CollapseWarning       a learned distribution that is as narrow as it may be
     |-- RoundingWarning       probabilities in a file that had to be changed to sum to one
     |-- RewardWarning         rewards outside the range that an agent expects
+    |-- DiscountWarning       an agent's default discount in a model of another discount
     |-- StateNumberWarning    features of the number of a state that lies on a grid
     |-- CutEpisodesWarning    episodes of an evaluation that had to be cut, as they did not end
     |-- OutsideWarning        observations outside of the range of those learned from
@@ -120,6 +121,10 @@ class RoundingWarning(RlsuiteWarning):
 
 class RewardWarning(RlsuiteWarning):
     """An environment has rewards outside the range that an agent expects."""
+
+
+class DiscountWarning(RlsuiteWarning):
+    """An agent learns with its default discount in a model of the user's, which has another one."""
 
 
 class StateNumberWarning(RlsuiteWarning):

@@ -31,6 +31,7 @@ from rlsuite.synonyms import attribute_error
 from rlsuite.training.acting import Policy
 from rlsuite.training.budget import Budget, LoopChoice
 from rlsuite.training.continuation import go_on, kept
+from rlsuite.training.discounts import warn_of_another_discount
 from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.kept_run import KeptRun, set_generator
 from rlsuite.training.kernels import ALL_STEPS, Begin, Rule, Step
@@ -384,6 +385,7 @@ class Agent(Learner):
         like: Run | None = None,
     ) -> Run:
         made = find_env(env)
+        warn_of_another_discount(self, made)
         seed = cast(int, np.random.SeedSequence(None if seed is None else whole_number("seed", seed, 0)).entropy)
         encode = self.bind_environment(made, seed)
         rule, expected = self.compiled_rule(), ExpectedRewards.of(self, self.expected_rewards)

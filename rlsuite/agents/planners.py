@@ -34,6 +34,7 @@ from rlsuite.environments.forms.table import trusted_model
 from rlsuite.models import MDP
 from rlsuite.planning import Solution, methods
 from rlsuite.training.budget import Budget
+from rlsuite.training.discounts import warn_of_another_discount
 from rlsuite.training.evaluation import Evaluation, evaluator
 from rlsuite.training.optimum import NOT_ASKED, Optima
 from rlsuite.training.results import Record
@@ -144,6 +145,7 @@ class Planner(Learner):
         """
         budget = Budget.of(steps, episodes, evaluate_every, record_every)
         made = find_env(env)
+        warn_of_another_discount(self, made)
         if seed is not None or env is not self._env:
             self._done = 0
         self.seed_ = 0 if seed is None else whole_number("seed", seed, 0)

@@ -24,7 +24,15 @@ from rlsuite.agents.learner import Learner
 from rlsuite.agents.schedules import EPISODES, STEPS
 from rlsuite.core.declared import Array, how_to_declare
 from rlsuite.core.described import describe
-from rlsuite.errors import ConformanceError, LearningError, NotLearned, ParameterError, RewardWarning, RlsuiteError
+from rlsuite.errors import (
+    ConformanceError,
+    DiscountWarning,
+    LearningError,
+    NotLearned,
+    ParameterError,
+    RewardWarning,
+    RlsuiteError,
+)
 from rlsuite.registry import load
 from rlsuite.testing import problems
 from rlsuite.testing.learners import ENOUGH, SEED, check_plain_data_describes_it, expect, fields_of, learner_checks
@@ -53,12 +61,13 @@ def agent_checks() -> dict[str, Check]:
 
 
 def _with_any_rewards(check: Check) -> Check:
-    """Run a check without `RewardWarning`: the rewards of the problems differ in range."""
+    """Run a check without `RewardWarning` and `DiscountWarning`: the problems differ in rewards and in gamma."""
 
     @functools.wraps(check)
     def quiet(agent: Agent) -> None:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RewardWarning)
+            for category in (RewardWarning, DiscountWarning):
+                warnings.simplefilter("ignore", category)
             check(agent)
 
     return quiet

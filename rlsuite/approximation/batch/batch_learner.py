@@ -38,6 +38,7 @@ from rlsuite.environments.finding import find_env
 from rlsuite.models import MDP
 from rlsuite.training.acting import Act, acting, is_asked
 from rlsuite.training.budget import Budget
+from rlsuite.training.discounts import warn_of_another_discount
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record
 
@@ -207,7 +208,9 @@ class BatchLearner(Learner):
             before, self._before = self._before if seed is None else (0, 0), (0, 0)
             if before == (0, 0):
                 self.seed_ = _entropy(seed)
-            run = Experience(find_env(env), self.gamma, self.seed_, optima or (Optima() if regret else None))
+            made = find_env(env)
+            warn_of_another_discount(self, made)
+            run = Experience(made, self.gamma, self.seed_, optima or (Optima() if regret else None))
         self._experience, self._asked_for = run, env
         self._collect(run, budget, before, progress)
         follows = self.evaluated() is None
