@@ -84,6 +84,7 @@ def add(commands: Commands) -> None:
     output = parser.add_argument_group("output")
     output.add_argument("--save", metavar="FILE", help="write the table as .csv, .md or .tex")
     output.add_argument("--plot", metavar="FILE.png", help="draw the last values of all agents (.png, .svg, .pdf)")
+    output.add_argument("--report", metavar="FILE.html", help="write a report: tables, and figures of all agents")
     add_json_flag(output)
     add_examples(
         parser,
@@ -96,7 +97,7 @@ def add(commands: Commands) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """Compare."""
     import_packages()
-    for flag, suffixes in (("save", TABLES), ("plot", FIGURE_SUFFIXES)):
+    for flag, suffixes in (("save", TABLES), ("plot", FIGURE_SUFFIXES), ("report", (".html",))):
         if getattr(chosen, flag):
             check_writable(Path(getattr(chosen, flag)), f"--{flag}", suffixes)
     with warnings.catch_warnings():
@@ -234,3 +235,8 @@ def _write(chosen: argparse.Namespace, comparison: "Comparison") -> None:
         from rlsuite.plotting.figure import write
 
         print_note(f"written: {write(chosen.plot, final_values, comparison)}")
+    if chosen.report:
+        from rlsuite.plotting.reporting import write_report
+
+        folder = chosen.agents[0]
+        print_note(f"written: {write_report(folder if Path(folder).is_dir() else comparison, chosen.report)}")

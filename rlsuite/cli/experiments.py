@@ -246,7 +246,10 @@ def report_results(chosen: argparse.Namespace) -> int:
     """Write a report."""
     from rlsuite.plotting.reporting import write_report
 
-    print(write_report(chosen.folder, chosen.output or Path(chosen.folder) / "report.html"))
+    folder = Path(chosen.folder)
+    if folder.suffix == ".toml" and folder.is_file():
+        folder = folder.with_suffix("")  # the folder of its results
+    print(write_report(folder, chosen.output or folder / "report.html"))
     return 0
 
 

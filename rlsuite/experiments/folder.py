@@ -81,8 +81,9 @@ def read_run(folder: Path) -> dict[str, Any]:
         for what in ("environments", "agents"):
             for label in labels(config, what):
                 as_folder("label", label)
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         lacks = f"there is no {RUN}" if folder.is_dir() else "there is no such folder"
+        lacks = "it is a file" if folder.is_file() else lacks
         raise FileError(
             f"{folder} holds no results of an experiment: {lacks}; 'rlsuite run FILE.toml' writes the folder FILE"
         ) from error

@@ -82,13 +82,14 @@ MEANINGS: Final = {
 """What the columns of tables mean."""
 
 
-def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> Path:
-    """Write a report of what an experiment has learned, also of an unfinished one.
+def write_report(results: str | os.PathLike[str] | Comparison, path: str | os.PathLike[str]) -> Path:
+    """Write a report of what an experiment or a comparison has learned, also of an unfinished experiment.
 
     Parameters
     ----------
-    folder : str or path
-        Folder that `Experiment.run` or ``rlsuite run`` has written.
+    results : str, path or Comparison
+        Folder that `Experiment.run` or ``rlsuite run`` has written; or what `rlsuite.compare` has returned, which does
+        not keep what its agents and environments were, so that there are no maps of what was learned.
     path : str or path
         The HTML file. It holds its figures, and loads nothing; it has at most 1 MB.
 
@@ -100,7 +101,7 @@ def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -
     Raises
     ------
     ParameterError
-        If the file's suffix is not .html.
+        If the file's suffix is not .html, or ``results`` is something else.
     FileError
         If the folder holds no results, or the file cannot be written.
     MissingPackage
@@ -109,19 +110,24 @@ def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"a report is an HTML file: {target.name} must end with .html")
-    run = read_run(Path(folder))
+    if not isinstance(cast("object", results), str | os.PathLike | Comparison):
+        raise ParameterError(
+            f"write_report takes the folder of an experiment, or a Comparison, and not a {type(results).__name__}; of "
+            "results of rlsuite.train, write_report(rlsuite.compare([results]), path)"
+        )
+    run: dict[str, Any] = {"config": {}} if isinstance(results, Comparison) else read_run(Path(results))
     try:
         from jinja2 import Environment, StrictUndefined
     except ImportError as error:
         raise MissingPackage("reports need Jinja2, which is not installed: pip install 'rlsuite[report]'") from error
-    results = load_results(folder)
+    found = results.results if isinstance(results, Comparison) else load_results(results)
     config: Config = run["config"]
-    sections = _sections(results)
+    sections = _sections(found)
     text = files("rlsuite.plotting").joinpath("report.html.j2").read_text(encoding="utf-8")
     template = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True).from_string(text)
     used = {title for section in sections for title in section.headings}
     content: dict[str, object] = {
-        **_about(run, results, Path(folder)),
+        **(_about_these(found, target.stem) if isinstance(results, Comparison) else _about(run, found, Path(results))),
         "sections": sections,
         "meanings": {title: meaning for title, meaning in MEANINGS.items() if title in used},
     }
@@ -158,14 +164,13 @@ def _about(run: Mapping[str, Any], results: Mapping[str, Sequence[Results]], fol
     done = sum(len(one.records) for runs in results.values() for one in runs)
     total = len(config["environments"]) * len(config["agents"]) * len(seeds)
     unit = "steps" if config.get("steps") else "episodes"
-    in_a_row = seeds == list(range(seeds[0], seeds[0] + len(seeds))) and len(seeds) > 1
     versions = dict(run.get("versions", {}))
     return {
         "name": config["name"],
         "agents": len(config["agents"]),
         "environments": len(config["environments"]),
         "length": f"{config[unit]:,} {unit}",
-        "seeds": f"{seeds[0]} to {seeds[-1]}" if in_a_row else ", ".join(map(str, seeds)),
+        "seeds": _seeds_in_words(seeds),
         "n_seeds": len(seeds),
         "done": f"{done:,} of {total:,} runs are done" if done < total else "",
         "failures": failure_table(failures) if failures else "",
@@ -175,6 +180,34 @@ def _about(run: Mapping[str, Any], results: Mapping[str, Sequence[Results]], fol
         "versions": versions,
         "config": json.dumps(config, indent=1) if len(config["agents"]) <= MOST_LINES else "",
     }
+
+
+def _about_these(results: Mapping[str, Sequence[Results]], name: str) -> dict[str, object]:
+    """The same of results that are in no folder: what they know of themselves."""
+    runs = [one for them in results.values() for one in them]
+    first = runs[0].records[0]
+    failures = tuple(failure for one in runs for failure in one.failures)
+    seeds = sorted({record.seed for one in runs for record in one.records})
+    return {
+        "name": name,
+        "agents": len({one.agent for one in runs}),
+        "environments": len(results),
+        "length": f"{int(first.time[-1]):,} {first.unit}",
+        "seeds": _seeds_in_words(seeds),
+        "n_seeds": len(seeds),
+        "done": "",
+        "failures": failure_table(failures) if failures else "",
+        "command": "",
+        "folder": "",
+        "processor": "",
+        "versions": {},
+        "config": "",
+    }
+
+
+def _seeds_in_words(seeds: Sequence[int]) -> str:
+    in_a_row = list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))) and len(seeds) > 1
+    return f"{seeds[0]} to {seeds[-1]}" if in_a_row else ", ".join(map(str, seeds))
 
 
 # ------------------------------------------------------------------------------------------------------------- tables
@@ -344,7 +377,7 @@ def _drawings(section: _Section, config: Config, palette: Palette) -> "list[tupl
                 return [_Drawing("curves", f"{name.replace('_', ' ')} {of}", ax)]
 
             found.append((name, draw))
-    if 0 < section.number <= MOST_MAPS:
+    if config and 0 < section.number <= MOST_MAPS:
         found.insert(
             1,
             (

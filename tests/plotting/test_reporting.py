@@ -113,6 +113,14 @@ def test_an_unfinished_experiment_says_so(folder, tmp_path):
 
 def test_the_same_results_give_the_same_page(folder, page):
     assert write_report(folder, folder / "again.html").read_text() == page
+    comparison = rl.compare(load_results(folder))
+    other = write_report(comparison, folder / "compared.html").read_text()
+    tables = [re.findall(r"<table.*?</table>", text, flags=re.DOTALL) for text in (page, other)]
+    assert len(tables[0]) == 3
+    assert tables[0] == tables[1]
+    assert "400 steps in each run, 3 seeds: 0 to 2." in other
+    assert "How to repeat it" in page
+    assert "How to repeat it" not in other
 
 
 def test_mistakes(folder, tmp_path, monkeypatch):
@@ -120,6 +128,10 @@ def test_mistakes(folder, tmp_path, monkeypatch):
         write_report(folder, tmp_path / "report.pdf")
     with pytest.raises(FileError, match="holds no results"):
         write_report(tmp_path, tmp_path / "report.html")
+    with pytest.raises(ParameterError, match="or a Comparison, and not a list; of results of rlsuite.train, write_repo"):
+        write_report([], tmp_path / "report.html")
+    with pytest.raises(FileError, match=r"two.toml holds no results of an experiment: it is a file"):
+        write_report(folder.with_suffix(".toml"), tmp_path / "report.html")
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingPackage, match=r"pip install 'rlsuite\[report\]'"):
         write_report(folder, tmp_path / "report.html")
