@@ -123,7 +123,8 @@ class Ends(NamedTuple):
     optimum_unknown: str
     """Why it is not known, as a phrase."""
     bounds: dict[str, Bounds]
-    """What no sample of a measure can be below or above: the values of the worst and of the best policy."""
+    """What no sample of a measure can be below or above: the values of the worst and of the best policy, and the least
+    and the greatest return of an episode."""
 
 
 _ENDS: "WeakKeyDictionary[Results, Ends]" = WeakKeyDictionary()
@@ -148,6 +149,7 @@ def _read(run: Results) -> Ends:
     columns: dict[str, list[float]] = {name: [] for name in (*MEASURES, _REGRET, _END, _OPTIMUM)}
     value_bounds: set[Bounds] = set()
     return_bounds: set[Bounds] = set()
+    return_range: set[Bounds] = set()
     unknown = ""
     for record in run.records:
         seeds.append(record.seed)
@@ -156,12 +158,17 @@ def _read(run: Results) -> Ends:
                 columns[name].append(float(number))
         value_bounds.add(record.value_bounds)
         return_bounds.add(record.return_bounds)
+        return_range.add(record.return_range)
         if record.optimal_value is None:
             unknown = unknown or record.optimum_unknown
     if not seeds:
         raise ParameterError(f"{run.agent} in {run.environment} has no finished run: train it, or leave it out")
     whole = {name: np.array(column) for name, column in columns.items() if len(column) == len(seeds)}
-    bounds = {VALUE: common_bounds(value_bounds), UNDISCOUNTED: common_bounds(return_bounds)}
+    bounds = {
+        VALUE: common_bounds(value_bounds),
+        UNDISCOUNTED: common_bounds(return_bounds),
+        PER_EPISODE: common_bounds(return_range),
+    }
     return Ends(
         seeds,
         {name: whole[name] for name in MEASURES if name in whole},

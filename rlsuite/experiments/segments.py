@@ -33,7 +33,7 @@ from rlsuite.core.narrowing import Table
 from rlsuite.errors import FileError
 from rlsuite.models.aliases import AnyArray
 from rlsuite.training.failures import Failure
-from rlsuite.training.results import Bounds, Record
+from rlsuite.training.results import UNKNOWN, Bounds, Record
 
 FORMAT = "rlsuite cells 1"
 SUFFIX = ".cells"
@@ -113,6 +113,7 @@ def entry_of(pair: Pair, spec: Table, versions: Mapping[str, str], outcome: Reco
         "optimal_value": outcome.optimal_value,
         "value_bounds": _as_json(outcome.value_bounds),
         "return_bounds": _as_json(outcome.return_bounds),
+        **({} if outcome.return_range == UNKNOWN else {"return_range": _as_json(outcome.return_range)}),
         "optimum_unknown": outcome.optimum_unknown,
     }
     own = [_bytes_of(outcome, name) for name in OWN]
@@ -166,6 +167,7 @@ def outcome_of(entry: Entry) -> Record | Failure:
         optimal_value=about["optimal_value"],
         value_bounds=_bounds(about["value_bounds"]),
         return_bounds=_bounds(about["return_bounds"]),
+        return_range=_bounds(about.get("return_range", (None, None))),
         optimum_unknown=about["optimum_unknown"],
         **arrays,
     )

@@ -84,7 +84,7 @@ def against_episodes(run: Results, window: int) -> Curve:
     common = min(len(record.episode_return) for record in run.records)
     samples = np.stack([smoothed(record.episode_return[:common], window) for record in run.records])
     shown = _spread(1, common)
-    return Curve(run.agent, shown.astype(np.float64), samples[:, shown - 1])
+    return Curve(run.agent, shown.astype(np.float64), samples[:, shown - 1], mean_bounds(run.records, "return_range"))
 
 
 def against_steps(run: Results, window: int) -> Curve:
@@ -106,7 +106,7 @@ def against_steps(run: Results, window: int) -> Curve:
         smoothed(record.episode_return, window)[np.searchsorted(end, steps, side="right") - 1]
         for record, end in zip(run.records, ends, strict=True)
     ]
-    return Curve(run.agent, steps.astype(np.float64), np.stack(samples))
+    return Curve(run.agent, steps.astype(np.float64), np.stack(samples), mean_bounds(run.records, "return_range"))
 
 
 def cut_short(runs: list[Results]) -> list[str]:

@@ -7,12 +7,15 @@ environment returns are, and only for agents that declare a range.
 import math
 import warnings
 from typing import Self, SupportsFloat
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from rlsuite import errors
 from rlsuite.core.aliases import Info, Observation
+from rlsuite.environments.facts import NO_LIMIT
 from rlsuite.models import MDP, POMDP
+from rlsuite.training.results import Bounds
 from rlsuite.training.step_buffer import ReceiveStep, StepBuffer
 
 
@@ -82,6 +85,61 @@ class ExpectedRewards:
         if not named:
             remedy = "scale them (gymnasium.wrappers.TransformReward), or take an agent that has no such range"
         return f"{self.agent} expects rewards {expected}, and {env} has {found}; {remedy}"
+
+
+MOST_SWEEPS = 50
+"""Backups of all states in which the least and the greatest return must be found; otherwise they are estimated."""
+
+_ranges: WeakKeyDictionary[MDP, tuple[int, Bounds]] = WeakKeyDictionary()
+
+
+def return_range(model: MDP | POMDP, limit: int) -> Bounds:
+    """The least and the greatest undiscounted return that any single episode can have.
+
+    Exact where few backups over the outcomes find it, and rewards are fixed numbers; otherwise as many of the least and
+    of the greatest reward as an episode may have steps.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> return_range(rl.MDP.from_env("FrozenLake-v1", gamma=1.0), 100)
+    Bounds(low=0.0, high=1.0)
+    >>> return_range(rl.MDP.from_env("CliffWalking-v1", gamma=1.0), 200)
+    Bounds(low=-20000.0, high=-13.0)
+    """
+    mdp = model.mdp if isinstance(model, POMDP) else model
+    known = _ranges.get(mdp)
+    if known is None or known[0] != limit:
+        steps = math.inf if limit == NO_LIMIT else limit
+        low, high = reward_limits(mdp)
+        low, high = low if low >= 0.0 else low * steps, high if high <= 0.0 else high * steps
+        if math.isfinite(mdp.rows.reward.sum()) and mdp.bernoulli is None and mdp.reward_std is None:
+            low = max(low, -_greatest_return(mdp, -1.0, steps))
+            high = min(high, _greatest_return(mdp, 1.0, steps))
+        known = _ranges[mdp] = (limit, Bounds(low, high))
+    return known[1]
+
+
+def _greatest_return(mdp: MDP, sign: float, steps: float) -> float:
+    """The greatest return of an episode, of rewards times a sign; infinite if it takes too many backups."""
+    n_outcomes = np.diff(mdp.indptr)
+    possible = mdp.probability > 0.0
+    reward = np.where(possible, sign * mdp.rows.reward, -np.inf)
+    acted = n_outcomes > 0
+    begins = mdp.indptr[:-1][acted]
+    best = np.full(acted.size, -np.inf)
+    value = np.zeros(mdp.n_states)
+    for _ in range(int(min(steps, MOST_SWEEPS))):
+        before = value
+        best[acted] = np.maximum.reduceat(reward + np.where(mdp.terminated, 0.0, value[mdp.next_state]), begins)
+        value = best.reshape(mdp.n_states, -1).max(axis=1)
+        value[np.isneginf(value)] = 0.0  # an end
+        if np.array_equal(before, value):
+            break
+    else:
+        if steps > MOST_SWEEPS:
+            return math.inf
+    return float(value[mdp.start > 0.0].max())
 
 
 def reward_limits(model: MDP | POMDP) -> tuple[float, float]:

@@ -85,6 +85,8 @@ class Record:
         infinite where the model is not known.
     return_bounds : Bounds
         The same of the undiscounted return of an episode with the environment's time limit.
+    return_range : Bounds
+        What the undiscounted return of no single episode can be below or above; infinite where the model is not known.
     optimum_unknown : str
         Why there is no regret, or no optimal value, as a phrase; empty where both are known.
     outside : int
@@ -115,6 +117,7 @@ class Record:
     optimal_value: float | None = None
     value_bounds: Bounds = UNKNOWN
     return_bounds: Bounds = UNKNOWN
+    return_range: Bounds = UNKNOWN
     optimum_unknown: str = ""
     loop_reason: str = ""
     outside: int = 0
@@ -129,7 +132,7 @@ class Record:
         return f"Record(seed={self.seed}, loop={self.loop!r}{length}{episodes}{value}{optimum})"
 
 
-def mean_bounds(records: Sequence[Record], name: Literal["value_bounds", "return_bounds"]) -> Bounds:
+def mean_bounds(records: Sequence[Record], name: Literal["value_bounds", "return_bounds", "return_range"]) -> Bounds:
     """Bounds of the expected value over seeds, as `common_bounds` says."""
     return common_bounds({getattr(record, name) for record in records})
 

@@ -26,7 +26,7 @@ from rlsuite.training.acting import Policy
 from rlsuite.training.budget import LOOPS, PATIENCE, Budget, LoopChoice
 from rlsuite.training.engines import CHUNK, CompiledEngine, Learner
 from rlsuite.training.evaluation import evaluator
-from rlsuite.training.expected_rewards import ExpectedRewards, reward_limits
+from rlsuite.training.expected_rewards import ExpectedRewards, return_range, reward_limits
 from rlsuite.training.kernels import (
     ALL_EPISODES,
     ALL_STEPS,
@@ -382,6 +382,7 @@ class Run:
             cumulative_reward=sums[:, 0],
             regret=sums[with_regret, 1],
             optimal_value=self.optimum.value,
+            return_range=UNKNOWN if (model := self.form.judged) is None else return_range(model, self.facts.time_limit),
             optimum_unknown=self.optimum.unknown,
             seconds=seconds,
             compiling_seconds=compiling_seconds,

@@ -163,6 +163,18 @@ def test_a_single_point_shows_its_interval_as_a_bar(results_of):
     assert [tick for tick in ax.get_xticks() if ax.get_xlim()[0] < tick < ax.get_xlim()[1]] == [1.0]
 
 
+def test_the_band_of_returns_stays_within_what_an_episode_can_return(caption_of):
+    results = rl.train(rl.QLearning(gamma=0.9), "FrozenLake-v1", steps=2_000, seeds=4)
+    for against in ("episodes", "steps"):
+        ax = plotting.episode_return(results, against=against, smooth=3)
+        _, low, high = band_of(ax)
+        samples = np.stack([line.get_ydata() for line in ax.get_lines()[:4]])
+        assert (by_hand(samples)[1] < 0.0).any()
+        assert low.min() == 0.0
+        assert high.max() <= 1.0
+        assert "Student t, cut at known bounds" in caption_of(ax)
+
+
 def test_the_optimum_is_one_dashed_line(results_of, caption_of):
     ax = plotting.evaluation([results_of("QLearning"), results_of("Sarsa")])
     assert ax.get_legend_handles_labels()[1] == ["QLearning", "Sarsa", "optimum"]

@@ -8,7 +8,7 @@ import pytest
 
 import rlsuite as rl
 from rlsuite.errors import RewardWarning
-from rlsuite.training.expected_rewards import reward_limits
+from rlsuite.training.expected_rewards import return_range, reward_limits
 from rlsuite_envs.bandits import bandit
 
 
@@ -113,3 +113,33 @@ def test_limits_are_those_of_the_rewards_that_can_occur():
         1: {0: [(1.0, 1, 0.0, True)]},  # an end: nothing is received there
     }
     assert reward_limits(rl.MDP.from_table(P, gamma=0.9, start=[1.0, 0.0])) == (2.0, 2.0)
+    # returns of whole episodes, against all paths
+    assert return_range(rl.MDP.from_table(P, gamma=0.9, start=[1.0, 0.0]), 9) == (2.0, 2.0)
+    assert return_range(bandit([0.5, 1.0], kind="bernoulli"), 5) == (0.0, 5.0)
+    assert return_range(bandit([0.5, 1.0], std=0.1), 5) == (-np.inf, np.inf)
+    assert return_range(rl.MDP.from_env("CliffWalking-v1", gamma=1.0), 2**62) == (-np.inf, -13.0)
+    rng = np.random.default_rng(8)
+    for limit in (1, 2, 4):
+        rows = [
+            (s, a, then) for s in range(3) for a in range(2) for then in range(3) if rng.random() < 0.6 or then == s
+        ]
+        reward, ends = rng.normal(size=len(rows)), rng.random(len(rows)) < 0.2
+        begins = np.searchsorted([2 * s + a for s, a, _ in rows], np.arange(7))
+        share = np.concatenate([np.full(n, 1.0 / n) for n in np.diff(begins)])
+        mdp = rl.MDP.from_rows(
+            indptr=begins,
+            next_state=[then for *_, then in rows],
+            probability=share,
+            reward=reward,
+            terminated=ends,
+            n_actions=2,
+            gamma=1.0,
+            start=[0.5, 0.5, 0.0],
+        )
+        paths, totals = [(0, 0.0), (1, 0.0)], []
+        for _ in range(limit):
+            moves = [(i, total) for state, total in paths for i, row in enumerate(rows) if row[0] == state]
+            totals += [total + reward[i] for i, total in moves if ends[i]]
+            paths = [(rows[i][2], total + reward[i]) for i, total in moves if not ends[i]]
+        totals += [total for _, total in paths]
+        np.testing.assert_allclose(return_range(mdp, limit), (min(totals), max(totals)), rtol=1e-12)
