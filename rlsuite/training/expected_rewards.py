@@ -87,8 +87,9 @@ class ExpectedRewards:
         return f"{self.agent} expects rewards {expected}, and {env} has {found}; {remedy}"
 
 
-MOST_SWEEPS = 50
-"""Backups of all states in which the least and the greatest return must be found; otherwise they are estimated."""
+MOST_SWEEPS, MOST_BACKUPS = 50, 60_000
+"""Backups of all states, and of outcomes in all, in which the least and the greatest return must be found: a
+millisecond. Otherwise they are estimated."""
 
 _ranges: WeakKeyDictionary[MDP, tuple[int, Bounds]] = WeakKeyDictionary()
 
@@ -129,7 +130,8 @@ def _greatest_return(mdp: MDP, sign: float, steps: float) -> float:
     begins = mdp.indptr[:-1][acted]
     best = np.full(acted.size, -np.inf)
     value = np.zeros(mdp.n_states)
-    for _ in range(int(min(steps, MOST_SWEEPS))):
+    most = min(steps, MOST_SWEEPS, 1 + MOST_BACKUPS // max(1, reward.size))
+    for _ in range(int(most)):
         before = value
         best[acted] = np.maximum.reduceat(reward + np.where(mdp.terminated, 0.0, value[mdp.next_state]), begins)
         value = best.reshape(mdp.n_states, -1).max(axis=1)
@@ -137,7 +139,7 @@ def _greatest_return(mdp: MDP, sign: float, steps: float) -> float:
         if np.array_equal(before, value):
             break
     else:
-        if steps > MOST_SWEEPS:
+        if steps > most:
             return math.inf
     return float(value[mdp.start > 0.0].max())
 

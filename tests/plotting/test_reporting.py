@@ -128,9 +128,7 @@ def test_mistakes(folder, tmp_path, monkeypatch):
         write_report(folder, tmp_path / "report.pdf")
     with pytest.raises(FileError, match="holds no results"):
         write_report(tmp_path, tmp_path / "report.html")
-    with pytest.raises(
-        ParameterError, match="or a Comparison, and not a list; of results of rlsuite.train, write_repo"
-    ):
+    with pytest.raises(ParameterError, match=r"or a Comparison, and not a list; of results of rlsuite.train, w"):
         write_report([], tmp_path / "report.html")
     with pytest.raises(FileError, match=r"two.toml holds no results of an experiment: it is a file"):
         write_report(folder.with_suffix(".toml"), tmp_path / "report.html")
