@@ -1,6 +1,7 @@
 """``rlsuite compare``: several agents with the same seeds, or the results of an experiment, and a verdict."""
 
 import argparse
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -24,7 +25,7 @@ from rlsuite.cli.options import (
     workers_of,
 )
 from rlsuite.cli.output import FIGURE_SUFFIXES, check_writable, print_json, print_note
-from rlsuite.errors import FailedRunsWarning, ParameterError
+from rlsuite.errors import FailedRunsWarning, ParameterError, RlsuiteError
 
 if TYPE_CHECKING:
     from rlsuite.core.aliases import Env
@@ -48,15 +49,15 @@ def add(commands: Commands) -> None:
         "agents",
         nargs="+",
         metavar="AGENT",
-        help="q-learning, sarsa, file.py:Class ...; with parameters of its own as q-learning:learning_rate=0.5; or one "
-        "folder that 'rlsuite run' has written",
+        help="q-learning, sarsa, file.py:Class ...; with parameters of its own as q-learning:learning_rate=0.5; behind "
+        "them an environment, as for train; or one folder that 'rlsuite run' has written",
     )
     parser.add_argument(
         "--env",
         action="append",
         default=[],
-        metavar="ENV",
-        help="an id, module:Id or file.py:Class; KEY=VALUE, after it, is a keyword of it. May be given several times",
+        metavar="KEY=VALUE",
+        help="keyword of the environment, such as slip=0.2; or another environment, whose keywords follow it",
     )
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--steps", type=whole_number, metavar="N", help=f"length of a run (default {DEFAULT_STEPS})")
@@ -88,8 +89,8 @@ def add(commands: Commands) -> None:
     add_json_flag(output)
     add_examples(
         parser,
-        "rlsuite compare q-learning sarsa --env CliffWalking-v1 --seeds 30",
-        "rlsuite compare sarsa q-learning:learning_rate=0.5 --env FrozenLake-v1 --plot lake.png",
+        "rlsuite compare q-learning sarsa CliffWalking-v1 --seeds 30",
+        "rlsuite compare sarsa q-learning:learning_rate=0.5 FrozenLake-v1 --env is_slippery=False --plot lake.png",
     )
     parser.set_defaults(run=run, parser=parser)
 
@@ -155,6 +156,11 @@ def _trained(chosen: argparse.Namespace) -> "Comparison":
         seeds = whole_number(seeds) if isinstance(seeds, str) and seeds.isdecimal() else seeds
         if isinstance(seeds, str):
             raise ParameterError(f"--seeds {seeds!r} must be a number of seeds, or '{ENOUGH}'")
+    if _is_environment(chosen.agents[-1]):
+        chosen.env = [chosen.agents.pop(), *chosen.env]
+        if not chosen.agents:
+            near = f"rlsuite compare q-learning sarsa {chosen.env[0]}"
+            raise ParameterError(f"no agent is given: write it before the environment, as in {near}")
     envs = _envs(chosen)  # first: an environment among the agents is a common mistake
     return compare(
         _agents(chosen),
@@ -168,6 +174,21 @@ def _trained(chosen: argparse.Namespace) -> "Comparison":
         progress=sys.stderr.isatty(),
         **given,
     )
+
+
+def _is_environment(word: str) -> bool:
+    """Whether a word names an environment: the id of one, or a class in a file that is not an agent."""
+    from rlsuite.experiments.lookup import find_agent_class
+
+    if re.search(r"-v\d+$", word):
+        return True
+    if ".py:" not in word or "=" in word:
+        return False
+    try:
+        find_agent_class(word)
+    except RlsuiteError:
+        return True
+    return False
 
 
 def _agents(chosen: argparse.Namespace) -> Keywords:
@@ -204,11 +225,13 @@ def _envs(chosen: argparse.Namespace) -> "dict[str, str | Env]":
         elif given:
             given[-1][1].append(word)
         else:
-            raise ParameterError(f"--env {word} is a keyword of an environment: write --env ENV before it")
+            near = " ".join(["rlsuite compare", *chosen.agents, "CliffWalking-v1"])
+            raise ParameterError(
+                f"--env {word} is a keyword of an environment, and none is given: write it as in {near}"
+            )
     if not given:
-        words = " ".join(chosen.agents[:-1])
-        near = f"rlsuite compare {words} --env {chosen.agents[-1]}" if words else "--env CliffWalking-v1"
-        raise ParameterError(f"no environment is given: add --env ENV, as in {near}")
+        near = " ".join(["rlsuite compare", *chosen.agents, "CliffWalking-v1"])
+        raise ParameterError(f"no environment is given: write it behind the agents, as in {near}")
     limit: Keywords = {} if chosen.max_episode_steps is None else {"max_episode_steps": chosen.max_episode_steps}
     found: dict[str, str | Env] = {}
     for name, pairs in given:

@@ -285,7 +285,8 @@ def keywords(flag: str, pairs: Sequence[str]) -> Keywords:
     for pair in pairs:
         key, equals, text = pair.partition("=")
         if not equals or not key.isidentifier():
-            raise ParameterError(f"{flag} {pair!r} is not of the form key=value")
+            place = ": an environment itself is written without --env" if flag == "--env" and not equals else ""
+            raise ParameterError(f"{flag} {pair!r} is not of the form key=value{place}")
         found[key] = literal(text)
     return found
 
@@ -431,7 +432,7 @@ def two_agents(first: str, second: str, environment: str) -> str:
             find_agent_class(name)
     except RlsuiteError:
         return ""
-    return f"train takes one agent; compare takes two: {command('compare', first, second, '--env', environment)}"
+    return f"train takes one agent; compare takes two: {command('compare', first, second, environment)}"
 
 
 def import_packages() -> None:

@@ -30,7 +30,9 @@ def test_enough_seeds(rlsuite):
 def test_agents_and_environments_have_parameters_of_their_own(rlsuite_json):
     slow, fast = "q-learning:learning_rate=0.1,epsilon=0.2", "q-learning:learning_rate=0.5"
     flags = ("--steps", 50, "--seeds", 2, "--epsilon", 0.3)
-    found = rlsuite_json("compare", slow, fast, "--env", "FrozenLake-v1", "--env", "is_slippery=False", *flags)
+    found = rlsuite_json("compare", slow, fast, "FrozenLake-v1", "--env", "is_slippery=False", *flags)
+    other = rlsuite_json("compare", slow, fast, "--env", "FrozenLake-v1", "--env", "is_slippery=False", *flags)
+    assert found == other
     assert {row["environment"] for row in found["rows"]} == {"FrozenLake-v1(is_slippery=False)"}
     agents = {
         slow: rl.QLearning(learning_rate=0.1, exploration=rl.EpsilonGreedy(0.2)),
@@ -76,13 +78,13 @@ def test_files(rlsuite, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (("FrozenLake-v1",), "no agent is given: write it before the environment, as in rlsuite compare q-learning sa"),
         (
-            ("q-learning", "sarsa", "FrozenLake-v1"),
-            "add --env ENV, as in rlsuite compare q-learning sarsa --env ",
+            ("sarsa",),
+            "no environment is given: write it behind the agents, as in rlsuite compare sarsa CliffWalking-v1",
         ),
-        (("sarsa",), "no environment is given: add --env ENV, as in --env CliffWalking-v1"),
         (("sarsa", "sarsa", "--env", "FrozenLake-v1"), "sarsa is given twice"),
-        (("sarsa", "td", "--env", "size=3"), "--env size=3 is a keyword of an environment: write --env ENV before it"),
+        (("sarsa", "td", "--env", "size=3"), "--env size=3 is a keyword of an environment, and none is given: write"),
         (("sarsa", "td", "--env", "FrozenLake-v1", "--env", "FrozenLake-v1"), "--env FrozenLake-v1 is given twice"),
         ((*TWO, "--seeds", "many"), "--seeds 'many' must be a number of seeds, or 'enough'"),
         ((*TWO, "--margin", "0.1"), "--margin applies only to --seeds enough"),
