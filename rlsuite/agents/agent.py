@@ -513,6 +513,8 @@ class Agent(Learner):
 
     def __getattr__(self, name: str) -> AnyArray:
         """Learned arrays by name: ``visits_`` is the field ``visits`` of the memory, or of its ``learned``."""
+        if "_memory" not in self.__dict__ and not name.startswith("__"):
+            raise rule_parameters.not_initialised(type(self))
         if name.endswith("_") and not name.startswith("_"):
             memory = self.memory_
             for known in (memory, getattr(memory, "learned", ())):

@@ -1,6 +1,7 @@
 """The base of whatever commands, files of experiments and `rlsuite.train` take as an agent."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
 from rlsuite.core.described import Described, Plain, describe_part
@@ -18,6 +19,23 @@ class Learner(Described, ShowsItself):
 
     counts: ClassVar[str] = "steps"
     """What a length in steps counts."""
+
+    @classmethod
+    def remark_on(cls, given: Mapping[str, object]) -> str:
+        """Say how an attribute of the class becomes a parameter of its rule."""
+        name = next((one for one in given if one in cls._own_names()), "")
+        if not name or not hasattr(cls, "rule_parameters"):
+            return ""
+        value: object = getattr(cls, name, given[name])
+        kind = type(value).__name__ if type(value) in (int, bool) else "float"
+        declared = f"{name}: rlsuite.Parameter[{kind}] = {value!r}"
+        return f". {cls.__name__}.{name} is not a parameter yet: write {declared} in the class"
+
+    @classmethod
+    def _own_names(cls) -> set[str]:
+        """Attributes, with a value or an annotation, of the classes that are not rlsuite's."""
+        own = [kind for kind in cls.__mro__ if not kind.__module__.startswith(("rlsuite.", "builtins"))]
+        return {name for kind in own for name in (*vars(kind), *vars(kind).get("__annotations__", {}))}
 
     @classmethod
     def is_complete(cls) -> bool:

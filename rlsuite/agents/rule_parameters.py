@@ -84,6 +84,14 @@ def check(agent: Any) -> None:
         setattr(agent, name, CHECKS[kind](name, getattr(agent, name)))
 
 
+def not_initialised(kind: type) -> ParameterError:
+    """The error of a class whose constructor does not call that of its base."""
+    return ParameterError(
+        f"{kind.__name__}.__init__ has to call super().__init__(...); a number of your own needs no __init__: write "
+        "share: rlsuite.Parameter[float] = 0.5 in the class, and the rule reads memory.parameters.share"
+    )
+
+
 def in_memory(agent: Any) -> tuple[Any, ...]:
     """The parameters that the rule of an agent sees, as a NamedTuple; an empty tuple if there are none."""
     names = agent.rule_parameters
@@ -102,7 +110,10 @@ def _type_of(kind: type, name: str, hint: Any) -> type | None:
         return None
     if first not in CHECKS:
         allowed = ", ".join(f"Parameter[{one.__name__}]" for one in CHECKS)
-        raise ParameterError(f"{kind.__name__}.{name}: a rule sees numbers only; allowed are {allowed}")
+        raise ParameterError(
+            f"{kind.__name__}.{name}: a rule sees numbers only; allowed are {allowed}. Write {name}: "
+            "rlsuite.Parameter[float] = ..."
+        )
     return first
 
 

@@ -207,8 +207,19 @@ class SaysWhatToWrite:
             if code is not None and len(args) >= code.co_argcount and not code.co_flags & inspect.CO_VARARGS:
                 raise CallError(_with_names(cls.__name__, cls.__init__, (cls, *args), given))
             if given and not given.keys() <= getattr(cls, "__dataclass_fields__", {}).keys():
-                _check(cls.__name__, given, _names(cls.__init__), cls.not_here)
+                _check(cls.__name__, given, _names(cls.__init__), cls.not_here or cls.remark_on(given))
+            if code is not None and code.co_kwonlyargcount > len(cls.__init__.__kwdefaults__ or ()):
+                missing = [name for name in _needed(cls.__init__) if name not in given]
+                if missing:
+                    words = [f"{name}={_short(value)}" for name, value in given.items()]
+                    call = ", ".join([*map(_short, args), *words, *(f"{name}=..." for name in missing)])
+                    raise CallError(f"{cls.__name__} needs {', '.join(missing)}: write {cls.__name__}({call})")
             return super().__new__(cls)
+
+    @classmethod
+    def remark_on(cls, given: Mapping[str, object]) -> str:
+        """What to say, as the end of a sentence, of keywords that the constructor does not take."""
+        return ""
 
 
 def made_from_arrays(kind: Model) -> Model:

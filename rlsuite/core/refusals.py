@@ -63,6 +63,11 @@ def in_words(asked: FunctionType, error: Exception, functions: "list[tuple[Funct
         code = linecache.getline(place.file, place.line).strip()
         what = f"line {place.line} of {Path(place.file).name}{name}{f', `{code}`,' if code else ''}"
     reason, mend = _reason(message, names)
+    if place is not None and (found := re.search(r"Unknown attribute '(\w+)'", message)):
+        code = linecache.getline(place.file, place.line)
+        if re.search(rf"\.parameters\.{found[1]}\b", code):
+            reason = f"{found[1]} is not a parameter of the agent"
+            mend = f"Declare it in the class: {found[1]}: rlsuite.Parameter[float] = 0.5"
     return f"{what} cannot be compiled: {reason}. {IN_PLACE if in_place and mend == WRITTEN else mend}"
 
 

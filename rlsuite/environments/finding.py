@@ -270,6 +270,15 @@ def _built(build: Callable[[], Env], creator: Callable[[], object], spec: str, k
         misspelt = re.search(r"unexpected keyword argument '(\w+)'", str(cause))
         if isinstance(cause, TypeError) and misspelt and misspelt[1] in kwargs:
             raise ParameterError(f"{spec}: {unknown('keyword', misspelt[1], _parameters(creator()))}") from cause
+        if isinstance(cause, TypeError) and (lacking := re.search(r"missing .* arguments?: (.*)", str(cause))):
+            names = re.findall(r"'(\w+)'", lacking[1])
+            if names and set(names) <= set(_parameters(creator())):
+                words = ", ".join(f"{name}=..." for name in names)
+                flags = " ".join(f"--env {name}=..." for name in names)
+                raise ParameterError(
+                    f"{spec} needs {' and '.join(names)}: write rl.find_env({spec!r}, {words}), on the command line "
+                    f"{flags}; or give it a default in __init__"
+                ) from cause
         if kwargs:
             raise ParameterError(
                 f"{spec} does not accept {_keywords(kwargs)}: {type(cause).__name__}: {cause}"

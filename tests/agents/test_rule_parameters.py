@@ -5,7 +5,7 @@ import pytest
 import rlsuite as rl
 from rlsuite.agents import end_step, locate, locate_next, update, value
 from rlsuite.approximation import OneHot
-from rlsuite.errors import CallError, ParameterError
+from rlsuite.errors import CallError, CompilationError, ParameterError
 from rlsuite.experiments import AgentEntry, EnvironmentEntry, Experiment
 
 
@@ -115,10 +115,45 @@ def test_other_values_are_named(given, message):
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("hint", [rl.Parameter, rl.Parameter[str], "rl.Parameter[list]"])
-def test_a_rule_sees_numbers_only(hint):
-    with pytest.raises(ParameterError, match=r"Wordy\.words: a rule sees numbers only; allowed are Parameter\[fl"):
-        type("Wordy", (rl.TabularAgent,), {"__annotations__": {"words": hint}, "__module__": __name__, "words": 1})
+def test_a_rule_sees_numbers_only():
+    for hint in (rl.Parameter, rl.Parameter[str], "rl.Parameter[list]"):
+        with pytest.raises(
+            ParameterError, match=r"Wordy\.words: a rule sees numbers only; .* rlsuite.Parameter\[float\] ="
+        ):
+            type("Wordy", (rl.TabularAgent,), {"__annotations__": {"words": hint}, "__module__": __name__, "words": 1})
+
+
+class Undeclared(rl.Predictor):
+    step = evaluate_by_half
+    half = 0.5
+
+
+class WithoutDefault(rl.Predictor):
+    step = evaluate_by_half
+    half: rl.Parameter[float]
+
+
+class Constructing(rl.Predictor):
+    step = evaluate_by_half
+
+    def __init__(self, half):
+        self.half = half
+
+
+def test_a_parameter_that_is_not_declared_is_answered_with_its_declaration():
+    declared = r"write half: rlsuite.Parameter\[float\] = 0.5 in the class"
+    with pytest.raises(CallError, match=r"no parameter 'half' .*Undeclared.half is not a parameter yet: " + declared):
+        Undeclared(half=0.3)
+    with pytest.raises(
+        CompilationError, match=r"half is not a parameter of the agent. Declare it in the class: half: rl"
+    ):
+        Undeclared().learn("FrozenLake-v1", steps=10, seed=1)
+    with pytest.raises(CallError, match=r"WithoutDefault needs half: write WithoutDefault\(gamma=0.5, half=...\)"):
+        WithoutDefault(gamma=0.5)
+    with pytest.raises(
+        ParameterError, match=r"Constructing.__init__ has to call super\(\).__init__\(...\); a number of"
+    ):
+        Constructing(0.5).learn("FrozenLake-v1", steps=10, seed=1)
 
 
 @pytest.mark.slow

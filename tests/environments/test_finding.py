@@ -245,6 +245,14 @@ def test_a_file_that_raises_is_quoted_and_chained(tmp_path):
     assert "running the file raised SyntaxError" in refusal(f"{file}:Lake")
 
 
+SIZED = """
+import gymnasium
+class Sized(gymnasium.Env):
+    def __init__(self, size):
+        self.size = size
+"""
+
+
 def test_wrong_keywords(lake):
     message = r"FrozenLake-v1: unknown keyword 'is_slipery'; did you mean 'is_slippery'\? \(choices: .*map_name"
     with pytest.raises(ParameterError, match=message):
@@ -253,7 +261,12 @@ def test_wrong_keywords(lake):
         find_env(f"{lake}:Lake", sizes=5)
 
 
-def test_wrong_values_of_keywords(lake):
+def test_wrong_values_of_keywords(lake, tmp_path):
+    (tmp_path / "sized.py").write_text(SIZED)
+    with pytest.raises(
+        ParameterError, match=r"sized.py:Sized needs size: write rl.find_env\(.*, size=...\), on the com"
+    ):
+        find_env(f"{tmp_path}/sized.py:Sized")
     with pytest.raises(ParameterError, match="FrozenLake-v1 does not accept map_name='9x9': KeyError: '9x9'") as caught:
         find_env("FrozenLake-v1", map_name="9x9")
     assert isinstance(caught.value.__cause__, KeyError)
