@@ -40,6 +40,8 @@ PATIENCE = 1.0
 """Seconds after which it is killed."""
 STARTING = 60.0
 """Seconds that a new process may take to start, where it is no fork."""
+LONGEST_QUOTE = 200
+"""Characters that are quoted of what an environment prints, warns of, or logs."""
 RECURSION = 20_000
 """Calls within calls while an answer is pickled."""
 MOST_MEMORY = 4 << 30
@@ -316,10 +318,17 @@ def _watched() -> Generator[None]:
 
 
 def _refused(what: str) -> Callable[..., NoReturn]:
-    def refuse(*_: object, **__: object) -> NoReturn:
-        raise Signal(CannotBeFollowed(f"its step or its reset {what}"))
+    def refuse(*said: object, **__: object) -> NoReturn:
+        raise Signal(CannotBeFollowed(f"its step or its reset {what}{_quoted(said)}"))
 
     return refuse
+
+
+def _quoted(said: tuple[object, ...]) -> str:
+    """What was to be printed or logged, or the warning, which nobody else would see; empty if there is nothing."""
+    texts = [str(one.message) if isinstance(one, warnings.WarningMessage) else one for one in said]
+    text = next((one.strip() for one in texts if isinstance(one, str) and one.strip()), "")
+    return f" {text!r:.{LONGEST_QUOTE}}" if text else ""
 
 
 def _caller(depth: int) -> str:
