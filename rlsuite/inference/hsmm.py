@@ -152,7 +152,7 @@ class HSMM(HMMParameters):
         ModelError
             If the observations are impossible.
         """
-        return self._each(lambda passes: passes.smoothed().posterior, z, lengths)
+        return self._each(lambda passes: passes.smoothed(counting=False).posterior, z, lengths)
 
     def decode(self, z: Observations, lengths: ArrayLike | None = None) -> IndexArray | list[IndexArray]:
         """Return the most probable path of hidden states: (T,) int64, or a list of them.

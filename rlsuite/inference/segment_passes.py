@@ -1,78 +1,97 @@
 """Forward and backward passes over the segments of a hidden semi-Markov model, compiled.
 
 The recursions are those of `rlsuite.reference.hsmm`, on numbers instead of logarithms: alpha_t (K, D), the state and
-the steps that are left, is scaled by the sum of the one before, beta_t so that the
-largest entry is 1 at most. A step of either pass is a
-shift by one column, a product with the likelihood, and the segments that begin or end: T K (K + D) operations.
+the steps that are left, is scaled by the sum of the one before, beta_t so that the largest entry is 1 at most. A step
+of either pass is a shift by one column, a product with the likelihood, and the segments that begin or end:
+T K (K + D) operations.
 
-Numbers below 1e-308 are lost. What is lost at t adds at most K D 1e-308 max beta_t to sum alpha_t beta_t, the
-likelihood of everything; where that sum is above `CERTAIN`, this is less than rounding. Otherwise the pass says so, and
-logarithms decide (`rlsuite.inference.segments`).
+The product with the likelihood is the same number for a whole row. So it is not applied: alpha_t(k, r) is
+``level[k]`` times what is kept, and beta_t(k, r) is ``level[k] * after[k, t + 1 + r]``, where ``after[k, s]`` has to do
+with the segments of k that end before s, so that nothing is shifted. A level that leaves its range is put into the row.
 
-The backward pass needs all alpha_t. They are kept at the ends of blocks only, and computed anew within a block, so that
-memory is sqrt(T) K D.
+Numbers below 1e-278 are lost: 1e-308 times the highest level. What is lost at t adds at most K D 1e-278 max beta_t to
+sum alpha_t beta_t, the likelihood of everything; where that sum is above `CERTAIN`, this is less than rounding.
+Otherwise the pass says so, and logarithms decide (`rlsuite.inference.segments`).
+
+The backward pass needs all alpha_t. They are kept at the ends of blocks only, and computed anew within a block. Rows
+are padded with zeros, those of alpha by a register more than those of the durations (`rlsuite.inference.simd`).
 """
 
 import numpy as np
 
 from rlsuite.core.compilation import compiled
+from rlsuite.inference import simd
+from rlsuite.inference.simd import Lanes
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 
-CERTAIN = 1e-280
+_add_to_shifted = simd.add_to_shifted
+_dot_two = simd.dot_two
+_add_window = simd.add_window
+_add_outer = simd.add_outer
+_multiply = simd.multiply
+_copy_scaled = simd.copy_scaled
+
+CERTAIN = 1e-250
 """Likelihood of everything, in units of alpha and beta, above which nothing that matters was lost."""
 
+LOWEST, HIGHEST = 1e-100, 1e30
+"""Range of a level. Above 1, the smallest numbers of a row are lost; below, they only become larger."""
 
-@compiled(in_place=True)
-def _enter(alpha: FloatArray, transition: FloatArray, entering: FloatArray) -> None:
-    """``entering[k] = sum_j alpha[j, 0] A[j, k]``: the segments that end are followed by others."""
-    states = entering.size
-    for k in range(states):
-        entering[k] = 0.0
-    for j in range(states):
-        ending = alpha[j, 0]
-        for k in range(states):
-            entering[k] += ending * transition[j, k]
+LANES: Lanes = (0,) * 8, ()
+"""Neighbouring durations, or states, that are one register."""
+
+TOGETHER = 16
+"""Moves that are counted at once."""
 
 
 @compiled(in_place=True)
-def _dot(a: FloatArray, b: FloatArray, row: int, n: int) -> float:
-    """Return the product of a row of two matrices, by eight sums that do not wait for each other."""
-    s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    i = 0
-    while i + 7 < n:
-        s0 += a[row, i] * b[row, i]
-        s1 += a[row, i + 1] * b[row, i + 1]
-        s2 += a[row, i + 2] * b[row, i + 2]
-        s3 += a[row, i + 3] * b[row, i + 3]
-        s4 += a[row, i + 4] * b[row, i + 4]
-        s5 += a[row, i + 5] * b[row, i + 5]
-        s6 += a[row, i + 6] * b[row, i + 6]
-        s7 += a[row, i + 7] * b[row, i + 7]
-        i += 8
-    while i < n:
-        s0 += a[row, i] * b[row, i]
-        i += 1
-    return ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
+def _enter(
+    alpha: FloatArray,
+    row: int,
+    level: FloatArray,
+    level_row: int,
+    transition: FloatArray,
+    ones: FloatArray,
+    ending: FloatArray,
+    ending_row: int,
+    entering: FloatArray,
+    lanes: Lanes,
+) -> None:
+    """``entering[0, k] = sum_j ending_j A[j, k]`` with ``ending[ending_row, j] = alpha_(t-1)(j, 0)``."""
+    for j in range(transition.shape[0]):
+        ending[ending_row, j] = alpha[row + j, 0] * level[level_row, j]
+    _multiply(transition, ending, ending_row, ones, 0, 1.0, entering, 0, lanes)
 
 
 @compiled(in_place=True)
 def _step(
-    before: FloatArray,
+    alpha: FloatArray,
+    before: int,
+    row: int,
+    level: FloatArray,
+    level_before: int,
+    level_row: int,
     entering: FloatArray,
     duration: FloatArray,
     likelihood: FloatArray,
-    row: int,
+    seen: int,
     factor: float,
-    alpha: FloatArray,
+    mass: FloatArray,
+    lanes: Lanes,
 ) -> None:
-    """alpha(k, r) = factor b_k [before(k, r + 1) + entering_k p_k(r)]; both may be the same array."""
-    states, longest = duration.shape
-    for k in range(states):
-        b = likelihood[row, k] * factor
-        begins = entering[k] * b
-        for r in range(longest - 1):
-            alpha[k, r] = before[k, r + 1] * b + begins * duration[k, r]
-        alpha[k, longest - 1] = begins * duration[k, longest - 1]
+    """alpha_t(k, r) = factor b_k [alpha_(t-1)(k, r + 1) + entering_k p_k(r)], and its sum over r in ``mass[k]``.
+
+    The rows of alpha_(t-1) begin at `before`, those of alpha_t at `row`; both may be the same.
+    """
+    for k in range(duration.shape[0]):
+        share = entering[0, k] / level[level_before, k]
+        total = _add_to_shifted(alpha, row + k, alpha, before + k, share, duration, k, lanes)
+        now = level[level_before, k] * (likelihood[seen, k] * factor)
+        mass[k] = total * now
+        if not LOWEST < now < HIGHEST:
+            _copy_scaled(alpha, row + k, alpha, row + k, now, lanes)
+            now = 1.0
+        level[level_row, k] = now
 
 
 @compiled(in_place=True)
@@ -84,31 +103,31 @@ def forward_pass(
     rows: IndexArray,
     every: int,
     alpha: FloatArray,
-    ones: FloatArray,
-    entering: FloatArray,
+    level: FloatArray,
+    work: FloatArray,
     filtered: FloatArray,
     factor: FloatArray,
     kept: FloatArray,
+    kept_level: FloatArray,
+    lanes: Lanes,
 ) -> int:
     """Fill ``filtered[t, k]`` = Pr[x_t = k | z_0..z_t], and ``factor[t]``, one over the sum of alpha_(t-1).
 
-    ``kept[i]`` is alpha at the end of block i - 1, of `every` observations each. ``factor[T]`` belongs to the last one.
-    Returns the number of observations done: fewer than all if those until then are impossible, or too improbable for a
-    double.
+    ``kept[i]`` is alpha at the end of block i - 1, of `every` observations each, and ``kept_level[i]`` its levels.
+    ``factor[T]`` belongs to the last one. `start` (1, Kp) and `transition` (K, Kp) are padded; `work` is (3, Kp), its
+    first row ones. Returns the number of observations done: fewer than all if those until then are impossible, or too
+    improbable for a double.
     """
-    states, longest = duration.shape
+    states = duration.shape[0]
+    ones, ending, entering = work[:1], work[1:2], work[2:3]
     factor[0] = 1.0
-    for k in range(states):
-        entering[k] = start[k]
-        for r in range(longest):
-            alpha[k, r] = 0.0
+    _copy_scaled(entering, 0, start, 0, 1.0, lanes)
     for t in range(rows.size):
         if t > 0:
-            _enter(alpha, transition, entering)
-        _step(alpha, entering, duration, likelihood, rows[t], factor[t], alpha)
+            _enter(alpha, 0, level, 0, transition, ones, ending, 0, entering, lanes)
+        _step(alpha, 0, 0, level, 0, 0, entering, duration, likelihood, rows[t], factor[t], filtered[t], lanes)
         total = 0.0
         for k in range(states):
-            filtered[t, k] = _dot(alpha, ones, k, longest)
             total += filtered[t, k]
         if not total > 1e-250:
             return t
@@ -116,9 +135,10 @@ def forward_pass(
         for k in range(states):
             filtered[t, k] *= factor[t + 1]
         if (t + 1) % every == 0:
+            block = (t + 1) // every
             for k in range(states):
-                for r in range(longest):
-                    kept[(t + 1) // every, k, r] = alpha[k, r]
+                _copy_scaled(kept, block * states + k, alpha, k, 1.0, lanes)
+                kept_level[block, k] = level[0, k]
     return rows.size
 
 
@@ -126,84 +146,104 @@ def forward_pass(
 def backward_pass(
     start: FloatArray,
     transition: FloatArray,
+    onwards: FloatArray,
     duration: FloatArray,
+    longest: IndexArray,
     likelihood: FloatArray,
     rows: IndexArray,
     every: int,
     factor: FloatArray,
     kept: FloatArray,
+    kept_level: FloatArray,
     block: FloatArray,
-    beta: FloatArray,
+    block_level: FloatArray,
+    after: FloatArray,
     work: FloatArray,
     posterior: FloatArray,
+    counting: bool,
     moves: FloatArray,
     begins: FloatArray,
+    lanes: Lanes,
 ) -> bool:
-    """Fill ``posterior[t, k]`` = Pr[x_t = k | z], and add to the expected counts of moves (K, K).
+    """Fill ``posterior[t, k]`` = Pr[x_t = k | z], and with `counting`, add to `moves` (K, Kp) and `begins` (K, Dp).
 
-    ``block[t - begin + 1]`` is alpha_t of the block that begins at `begin`. Times the duration table, what is added to
-    `begins` (K, D) are the expected counts of durations. Returns whether nothing was lost that matters.
+    Times the transitions and the durations, these are the expected counts of moves and of durations. The rows of
+    `block` from ``(t - begin + 1) * K`` on are alpha_t of the block that begins at `begin`. `onwards` (K, Kp) is the
+    transposed matrix, and ``longest[k]`` steps is the longest segment of k. `work` is (5 + 2 * TOGETHER, Kp), its first
+    row ones. Returns whether nothing was lost that matters.
     """
-    states, longest = duration.shape
-    entering, begun, highest = work[0], work[1], work[2]
+    states = duration.shape[0]
+    ones, entering, value, highest, level = work[:1], work[1:2], work[2:3], work[3], work[4]
+    ending, begun, waiting = work[5 : 5 + TOGETHER], work[5 + TOGETHER :], 0
     for k in range(states):
         highest[k] = 1.0  # no entry of beta_t(k, .) is larger
-        for r in range(longest):
-            beta[k, r] = 1.0
+        level[k] = 1.0
+        for i in range(rows.size, after.shape[1]):
+            after[k, i] = 1.0
     end = rows.size
     while end > 0:
         begin = (end - 1) // every * every
         for k in range(states):
-            for r in range(longest):
-                block[0, k, r] = kept[begin // every, k, r]
+            _copy_scaled(block, k, kept, begin // every * states + k, 1.0, lanes)
+            block_level[0, k] = kept_level[begin // every, k]
         for t in range(begin, end):
-            for k in range(states):
-                entering[k] = start[k]
+            n = t - begin
             if t > 0:
-                _enter(block[t - begin], transition, entering)
-            _step(block[t - begin], entering, duration, likelihood, rows[t], factor[t], block[t - begin + 1])
+                _enter(block, n * states, block_level, n, transition, ones, ending, waiting, entering, lanes)
+            else:
+                _copy_scaled(entering, 0, start, 0, 1.0, lanes)
+            _step(
+                block, n * states, (n + 1) * states, block_level, n, n + 1,
+                entering, duration, likelihood, rows[t], factor[t], posterior[t], lanes,
+            )  # fmt: skip
         for t in range(end - 1, begin - 1, -1):
-            alpha, before = block[t - begin + 1], block[t - begin]
+            n = t - begin
             whole = 0.0
             for k in range(states):
-                posterior[t, k] = _dot(alpha, beta, k, longest)
+                both, one = _dot_two(after, k, t + 1, block, (n + 1) * states + k, duration, k, lanes)
+                posterior[t, k] = both * (block_level[n + 1, k] * level[k])
                 whole += posterior[t, k]
+                # The segments that begin at t: begun_k = b_k sum_d p_k(d) beta_t(k, d).
+                begun[waiting, k] = one * (level[k] * (likelihood[rows[t], k] * factor[t]))
             if not whole > CERTAIN:
                 return False
+            each = 1.0 / whole
             for k in range(states):
-                posterior[t, k] /= whole
-                entering[k] = start[k]
-            if t > 0:
-                _enter(before, transition, entering)
-            # The segments that begin at t: begun_k = b_k sum_d p_k(d) beta_t(k, d).
-            for k in range(states):
-                b = likelihood[rows[t], k] * factor[t]
-                begun[k] = _dot(duration, beta, k, longest) * b
-                share = entering[k] * b / whole
-                for d in range(longest):
-                    begins[k, d] += share * beta[k, d]
-            if t == 0:
-                return True
-            # beta_{t-1}: one step more is left, or the segment ends and another one begins at t; the largest is near 1.
-            largest = 0.0
-            for j in range(states):
-                value = 0.0
-                ending = before[j, 0] / whole
+                posterior[t, k] *= each
+            if counting:
+                if t > 0:
+                    _enter(block, n * states, block_level, n, transition, ones, ending, waiting, entering, lanes)
+                    _copy_scaled(ending, waiting, ending, waiting, each, lanes)
+                else:
+                    _copy_scaled(entering, 0, start, 0, 1.0, lanes)
                 for k in range(states):
-                    onwards = transition[j, k] * begun[k]
-                    value += onwards
-                    moves[j, k] += ending * onwards
-                entering[j] = value
-                highest[j] = max(highest[j] * likelihood[rows[t], j] * factor[t], value)
-                largest = max(largest, highest[j])
+                    share = entering[0, k] * (likelihood[rows[t], k] * factor[t]) * each
+                    _add_window(begins, k, after, k, t + 1, share * level[k], lanes)
+            if t == 0:
+                break
+            # beta_{t-1}: one step more is left, or the segment ends and another one begins at t; the largest is near 1.
+            _multiply(onwards, begun, waiting, ones, 0, 1.0, value, 0, lanes)
+            largest = 0.0
+            for k in range(states):
+                highest[k] = max(highest[k] * (likelihood[rows[t], k] * factor[t]), value[0, k])
+                largest = max(largest, highest[k])
             scale = 1.0 / largest
-            for j in range(states):
-                b = likelihood[rows[t], j] * factor[t] * scale
-                highest[j] *= scale
-                for r in range(longest - 1, 0, -1):
-                    beta[j, r] = beta[j, r - 1] * b
-                beta[j, 0] = entering[j] * scale
+            for k in range(states):
+                highest[k] *= scale
+                level[k] *= likelihood[rows[t], k] * factor[t] * scale
+                if not LOWEST < level[k] < HIGHEST:
+                    for i in range(t + 1, t + longest[k]):
+                        after[k, i] *= level[k]
+                    level[k] = 1.0
+                after[k, t] = value[0, k] * scale / level[k]
+            if counting:
+                waiting += 1
+                if waiting == TOGETHER:
+                    _add_outer(moves, ending, begun, waiting, lanes)
+                    waiting = 0
         end = begin
+    if waiting > 0:
+        _add_outer(moves, ending, begun, waiting, lanes)
     return True
 
 

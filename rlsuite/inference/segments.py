@@ -9,13 +9,15 @@ import numpy as np
 from rlsuite.core.checks import fits_in_memory
 from rlsuite.errors import ModelError
 from rlsuite.inference.parameters import HMMParameters
-from rlsuite.inference.segment_passes import backward_pass, forward_pass, viterbi_pass
+from rlsuite.inference.segment_passes import LANES, TOGETHER, backward_pass, forward_pass, viterbi_pass
 from rlsuite.inference.sequences import Sequences
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.reference import hsmm as reference
 
 LARGEST_FALL = 300.0
 """Nats by which the likelihood may fall within two of the longest segments before logarithms are taken."""
+
+REGISTER = len(LANES[0])
 
 
 class Smoothed(NamedTuple):
@@ -60,32 +62,38 @@ class Passes:
         logs = np.logaddexp.reduce(alpha, axis=2)
         return np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
 
-    def smoothed(self) -> Smoothed:
-        """Return posteriors and expected counts."""
+    def smoothed(self, *, counting: bool = True) -> Smoothed:
+        """Return posteriors and, with `counting`, expected counts."""
         model, (states, longest) = self.model, self.shape
         log_likelihood = self._forward[1]
         if log_likelihood is not None:
-            posterior = np.empty((self.size, states))
-            moves, begins = np.zeros((states, states)), np.zeros((states, longest))
-            block, beta = np.empty((self.every + 1, states, longest)), np.empty((states, longest))
+            posterior, padded = np.empty((self.size, states)), self._padded
+            moves, begins = np.zeros(self._onwards[1].shape), np.zeros(padded.shape)
+            possible = self.durations > 0.0
             passed = backward_pass(
-                model.start,
-                self.matrix,
-                self.durations,
+                *self._onwards,
+                _padded(self.matrix.T),
+                padded,
+                longest - possible[:, ::-1].argmax(axis=1).astype(np.int64),
                 self.table,
                 self.rows,
                 self.every,
                 self._factor,
                 self._kept,
-                block,
-                beta,
-                np.empty((3, states)),
+                self._kept_level,
+                self._alpha_rows(self.every + 1),
+                np.empty((self.every + 1, states)),
+                np.empty((states, self.size + 1 + padded.shape[1])),
+                self._work(5 + 2 * TOGETHER),
                 posterior,
+                counting,
                 moves,
                 begins,
+                LANES,
             )
             if passed:
-                return Smoothed(posterior, moves, begins * self.durations, self.shift + log_likelihood)
+                lasted = begins[:, :longest] * self.durations
+                return Smoothed(posterior, moves[:, :states] * self.matrix, lasted, self.shift + log_likelihood)
         self._check_possible()
         return self._smoothed_in_logarithms()
 
@@ -117,20 +125,22 @@ class Passes:
         """Filtered probabilities, and the log-likelihood without the shift; None if logarithms are needed."""
         states, longest = self.shape
         filtered, self._factor = np.empty((self.size, states)), np.empty(self.size + 1)
-        self._kept = np.zeros((self.size // self.every + 1, states, longest))
+        blocks = self.size // self.every + 1
+        self._kept, self._kept_level = self._alpha_rows(blocks), np.ones((blocks, states))
         done = forward_pass(
-            self.model.start,
-            self.matrix,
-            self.durations,
+            *self._onwards,
+            self._padded,
             self.table,
             self.rows,
             self.every,
-            np.empty((states, longest)),
-            np.ones((states, longest)),
-            np.empty(states),
+            self._alpha_rows(1),
+            np.ones((1, states)),
+            self._work(3),
             filtered,
             self._factor,
             self._kept,
+            self._kept_level,
+            LANES,
         )
         if done < self.size:
             return filtered, None
@@ -139,6 +149,26 @@ class Passes:
         total = np.append(0.0, np.cumsum(logs))
         window = min(2 * longest, self.size)
         return filtered, None if (total[window:] - total[:-window]).min() < -LARGEST_FALL else float(total[-1])
+
+    @cached_property
+    def _padded(self) -> FloatArray:
+        """The durations, (K, Dp)."""
+        return _padded(self.durations)
+
+    @cached_property
+    def _onwards(self) -> tuple[FloatArray, FloatArray]:
+        """Start (1, Kp) and transitions (K, Kp)."""
+        return _padded(self.model.start[np.newaxis]), _padded(self.matrix)
+
+    def _work(self, rows: int) -> FloatArray:
+        """Return room for rows of states, the first of which is ones."""
+        work = np.zeros((rows, self._onwards[0].shape[1]))
+        work[0] = 1.0
+        return work
+
+    def _alpha_rows(self, times: int) -> FloatArray:
+        """Return zeros for alpha at some times: (times * K, Dp + 8)."""
+        return np.zeros((times * self.shape[0], self._padded.shape[1] + REGISTER))
 
     @cached_property
     def _logarithms(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -177,3 +207,10 @@ class Passes:
         return (
             f"the observations{of} are impossible under the model: z[t={int(np.argmin(possible))}] after all before it"
         )
+
+
+def _padded(rows: FloatArray) -> FloatArray:
+    """Return rows that end with as many zeros as fill a register."""
+    wide = np.zeros((len(rows), -(-rows.shape[1] // REGISTER) * REGISTER))
+    wide[:, : rows.shape[1]] = rows
+    return wide

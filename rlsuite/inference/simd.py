@@ -105,6 +105,42 @@ def add_scaled(out: FloatArray, out_row: int, v: FloatArray, v_row: int, factor:
     out[out_row] += v[v_row] * factor
 
 
+@intrinsic(f"{INSTRUCTIONS}:add_to_shifted")
+def add_to_shifted(
+    out: FloatArray,
+    out_row: int,
+    before: FloatArray,
+    before_row: int,
+    factor: float,
+    v: FloatArray,
+    v_row: int,
+    lanes: Lanes,
+) -> float:
+    """Fill ``out[i] = before[i + 1] + factor * v[i]`` as far as `v` goes, and return the sum.
+
+    The rows of `out` and `before` are one register longer; they may be the same.
+    """
+    size = v.shape[1]
+    out[out_row, :size] = before[before_row, 1 : size + 1] + factor * v[v_row]
+    return _sum_of_four(out[out_row, :size], lanes)
+
+
+@intrinsic(f"{INSTRUCTIONS}:dot_two")
+def dot_two(
+    u: FloatArray, u_row: int, begin: int, v: FloatArray, v_row: int, w: FloatArray, w_row: int, lanes: Lanes
+) -> tuple[float, float]:
+    """Return ``sum_i u[begin + i] * v[i]`` and ``sum_i u[begin + i] * w[i]``, as far as `w` goes."""
+    size = w.shape[1]
+    window = u[u_row, begin : begin + size]
+    return _sum_of_four(window * v[v_row, :size], lanes), _sum_of_four(window * w[w_row], lanes)
+
+
+@intrinsic(f"{INSTRUCTIONS}:add_window")
+def add_window(out: FloatArray, out_row: int, u: FloatArray, u_row: int, begin: int, factor: float, lanes: Lanes) -> None:
+    """Add ``u[begin + i] * factor`` to ``out[i]``, as far as `out` goes."""
+    out[out_row] += u[u_row, begin : begin + out.shape[1]] * factor
+
+
 def _times(u: FloatArray, matrix: FloatArray, lanes: Lanes) -> FloatArray:
     """Return u @ matrix; four registers at once add up row by row, a single one takes turns with another."""
     width, is_square = len(lanes[0]), len(lanes[1]) > 0
@@ -128,3 +164,15 @@ def _sum(values: FloatArray, lanes: Lanes) -> float:
         width //= 2
         total = total[:width] + total[width:]
     return float(total[0])
+
+
+def _sum_of_four(values: FloatArray, lanes: Lanes) -> float:
+    """Return the sum, of runs of four registers in four sums, and of the registers that are left in the first."""
+    registers = values.reshape(-1, len(lanes[0]))
+    together = len(registers) // REGISTERS * REGISTERS
+    sums = np.zeros((REGISTERS, registers.shape[1]))
+    for run in registers[:together].reshape(-1, *sums.shape):
+        sums += run
+    for register in registers[together:]:
+        sums[0] += register
+    return _sum(((sums[0] + sums[1]) + (sums[2] + sums[3])).reshape(-1), lanes)

@@ -99,6 +99,11 @@ class _Writer:
         """Return one * other + more."""
         return self.builder.fadd(self.builder.fmul(one, other), more)
 
+    def together(self, slots: list[Value]) -> Value:
+        """Return the sum of four registers."""
+        one, two, three, four = (self.builder.load(slot) for slot in slots)
+        return self.builder.fadd(self.builder.fadd(one, two), self.builder.fadd(three, four))
+
     def across(self, what: str, register: Value) -> Value:
         """Return the sum ("fadd") or the maximum ("fmax") of the lanes."""
         b, width = self.builder, self.width
@@ -369,3 +374,89 @@ def _one_by_one(target: Target, b: Builder, signature: Signature, given: list[Va
 
     w.groups(length, write)
     return target.get_dummy_value()
+
+
+def add_to_shifted(
+    context: Target,
+    out: Type,
+    out_row: Type,
+    before: Type,
+    before_row: Type,
+    factor: Type,
+    v: Type,
+    v_row: Type,
+    lanes: Type,
+) -> Written:
+    """Fill ``out[i] = before[i + 1] + factor * v[i]`` as far as `v` goes, and return the sum."""
+
+    def generate(target: Target, b: Builder, signature: Signature, given: list[Value]) -> Value:
+        kinds = signature.args
+        w = _Writer(target, b, kinds[7])
+        goal, source, added = (w.row(kinds[k], given[k], given[k + 1]) for k in (0, 2, 5))
+        next_one, factors = b.gep(source, [_index(1)]), w.everywhere(given[4])
+        sums = [w.variable(0.0) for _ in range(REGISTERS)]
+
+        def write(offset: Value, n: int) -> None:
+            for at, total in zip(w.offsets(offset, n), sums, strict=False):
+                value = b.fadd(w.load(next_one, at), b.fmul(factors, w.load(added, at)))
+                w.store(value, goal, at)
+                w.add_to(total, value)
+
+        w.groups(w.rows(kinds[5], given[5])[2], write)
+        return w.across("fadd", w.together(sums))
+
+    return _types.float64(out, out_row, before, before_row, factor, v, v_row, lanes), generate
+
+
+def dot_two(
+    context: Target,
+    u: Type,
+    u_row: Type,
+    begin: Type,
+    v: Type,
+    v_row: Type,
+    w: Type,
+    w_row: Type,
+    lanes: Type,
+) -> Written:
+    """Return ``sum_i u[begin + i] * v[i]`` and ``sum_i u[begin + i] * w[i]``, as far as `w` goes."""
+
+    def generate(target: Target, b: Builder, signature: Signature, given: list[Value]) -> Value:
+        kinds = signature.args
+        writer = _Writer(target, b, kinds[7])
+        window = b.gep(writer.row(kinds[0], given[0], given[1]), [given[2]])
+        factors = [writer.row(kinds[k], given[k], given[k + 1]) for k in (3, 5)]
+        sums = [[writer.variable(0.0) for _ in range(REGISTERS)] for _ in factors]
+
+        def write(offset: Value, n: int) -> None:
+            for register, at in enumerate(writer.offsets(offset, n)):
+                seen = writer.load(window, at)
+                for factor, totals in zip(factors, sums, strict=True):
+                    writer.add_to(totals[register], b.fmul(seen, writer.load(factor, at)))
+
+        writer.groups(writer.rows(kinds[5], given[5])[2], write)
+        found = [writer.across("fadd", writer.together(totals)) for totals in sums]
+        return target.make_tuple(b, signature.return_type, found)
+
+    return _types.UniTuple(_types.float64, 2)(u, u_row, begin, v, v_row, w, w_row, lanes), generate
+
+
+def add_window(
+    context: Target, out: Type, out_row: Type, u: Type, u_row: Type, begin: Type, factor: Type, lanes: Type
+) -> Written:
+    """Add ``u[begin + i] * factor`` to ``out[i]``, as far as `out` goes."""
+
+    def generate(target: Target, b: Builder, signature: Signature, given: list[Value]) -> Value:
+        kinds = signature.args
+        w = _Writer(target, b, kinds[6])
+        goal, window = w.row(kinds[0], given[0], given[1]), b.gep(w.row(kinds[2], given[2], given[3]), [given[4]])
+        factors = w.everywhere(given[5])
+
+        def write(offset: Value, n: int) -> None:
+            for at in w.offsets(offset, n):
+                w.store(b.fadd(w.load(goal, at), b.fmul(w.load(window, at), factors)), goal, at)
+
+        w.groups(w.rows(kinds[0], given[0])[2], write)
+        return target.get_dummy_value()
+
+    return _types.void(out, out_row, u, u_row, begin, factor, lanes), generate
