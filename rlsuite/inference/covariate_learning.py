@@ -20,6 +20,7 @@ from rlsuite.inference import dirichlet
 from rlsuite.inference.covariates import Coefficients, Columns, CovariateParameters, Passes, WithCovariates, centered
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.multinomial_logit import Regression
+from rlsuite.inference.sequences import summed
 from rlsuite.models.aliases import FloatArray
 
 SEPARATED = 0.01
@@ -84,14 +85,15 @@ class CovariateEM:
     def expect(self, model: CovariateParameters) -> tuple[float, TransitionCounts]:
         """Return the log-likelihood, and expected counts."""
         passes = Passes(model, self.seen)
-        states, total = model.n_states, 0.0
-        counts = TransitionCounts(np.zeros(states), passes.empty_moves(), np.zeros((len(self.seen.values), states)))
-        for n, (begin, end) in enumerate(self.seen.data.pieces.tolist()):
-            posterior, log_likelihood = passes.smoothed(n, counts.moves)
+        start, moves = np.zeros(model.n_states), passes.empty_moves()
+        total, posteriors = 0.0, list[FloatArray]()
+        for n in range(len(self.seen.data)):
+            posterior, log_likelihood = passes.smoothed(n, moves)
             total += log_likelihood
-            counts.start[:] += posterior[0]
-            np.add.at(counts.weight, self.seen.row[begin:end], posterior)
-        return total, counts
+            start += posterior[0]
+            posteriors.append(posterior)
+        weight = summed(self.seen.row, np.concatenate(posteriors), len(self.seen.values))
+        return total, TransitionCounts(start, moves, weight)
 
     def maximise(self, model: CovariateParameters, counts: TransitionCounts) -> CovariateParameters:
         """Return the most probable parameters given the counts; rows that were not visited stay as they are."""

@@ -28,7 +28,7 @@ from rlsuite.inference.expectation_maximisation import Learning, Limits, best_of
 from rlsuite.inference.hmm import emission_arrays, emission_from
 from rlsuite.inference.parameters import HMMParameters
 from rlsuite.inference.segments import Passes
-from rlsuite.inference.sequences import Array, Observations, Sequences, sequences
+from rlsuite.inference.sequences import Array, Observations, Sequences, sequences, summed
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
 from rlsuite.models.files import reading_model, text, text_in, write_arrays
 
@@ -426,22 +426,19 @@ class _Learning:
     def expect(self, model: HSMM) -> tuple[float, SegmentCounts]:
         """Return the log-likelihood, and expected counts."""
         data = Sequences(model.emission, self.data.z, self.data.pieces)
-        states, longest = model.durations.table.shape
-        total = 0.0
+        states = model.n_states
         counts = SegmentCounts(
-            np.zeros(states),
-            np.zeros((states, states)),
-            np.zeros((states, longest)),
-            np.zeros((len(self.values), states)),
+            np.zeros(states), np.zeros((states, states)), np.zeros(model.durations.table.shape), np.zeros((0, states))
         )
-        for n, (begin, end) in enumerate(data.pieces.tolist()):
+        total, posteriors = 0.0, list[FloatArray]()
+        for n in range(len(data)):
             found = Passes(model, model.durations.table, data, n).smoothed()
             total += found.log_likelihood
             counts.start[:] += found.posterior[0]
             counts.moves[:] += found.moves
             counts.lasted[:] += found.lasted
-            np.add.at(counts.weight, self.row[begin:end], found.posterior)
-        return total, counts
+            posteriors.append(found.posterior)
+        return total, counts._replace(weight=summed(self.row, np.concatenate(posteriors), len(self.values)))
 
     def maximise(self, model: HSMM, counts: SegmentCounts) -> HSMM:
         """Return the most probable parameters given the counts; rows that were not visited stay as they are."""

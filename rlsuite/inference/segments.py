@@ -17,6 +17,9 @@ from rlsuite.reference import hsmm as reference
 LARGEST_FALL = 300.0
 """Nats by which the likelihood may fall within two of the longest segments before logarithms are taken."""
 
+SHORTEST_BLOCK = 32
+"""Observations of a block, unless the sequence is short: blocks as long as segments stay in the processor's cache."""
+
 REGISTER = len(LANES[0])
 
 
@@ -45,7 +48,7 @@ class Passes:
         self.matrix, self.durations = np.ascontiguousarray(model.dense_transition), durations
         self.size = int(end - begin)
         self.shape = model.n_states, int(self.durations.shape[1])
-        self.every = max(1, math.isqrt(self.size))
+        self.every = max(1, min(math.isqrt(self.size), max(SHORTEST_BLOCK, self.shape[1])))
 
     def score(self) -> float:
         """Return the log-likelihood."""
@@ -64,7 +67,7 @@ class Passes:
 
     def smoothed(self, *, counting: bool = True) -> Smoothed:
         """Return posteriors and, with `counting`, expected counts."""
-        model, (states, longest) = self.model, self.shape
+        states, longest = self.shape
         log_likelihood = self._forward[1]
         if log_likelihood is not None:
             posterior, padded = np.empty((self.size, states)), self._padded

@@ -194,9 +194,15 @@ class DistinctPairs(NamedTuple):
         """Return the sums (R, K) over the pairs of each observation."""
         if len(self.seen) == rows and bool((self.seen == np.arange(rows)).all()):
             return weights
-        total = np.zeros((rows, weights.shape[1]))
-        np.add.at(total, self.seen, weights)
-        return total
+        return summed(self.seen, weights, rows)
+
+
+def summed(row: IndexArray, weights: FloatArray, rows: int) -> FloatArray:
+    """Return the sums (R, K) of the weights (T, K) of each row; `numpy.add.at` takes four times as long."""
+    found = np.empty((rows, weights.shape[1]))
+    for k, column in enumerate(weights.T):
+        found[:, k] = np.bincount(row, column, minlength=rows)
+    return found
 
 
 class KnownStates(NamedTuple):

@@ -136,7 +136,9 @@ def dot_two(
 
 
 @intrinsic(f"{INSTRUCTIONS}:add_window")
-def add_window(out: FloatArray, out_row: int, u: FloatArray, u_row: int, begin: int, factor: float, lanes: Lanes) -> None:
+def add_window(
+    out: FloatArray, out_row: int, u: FloatArray, u_row: int, begin: int, factor: float, lanes: Lanes
+) -> None:
     """Add ``u[begin + i] * factor`` to ``out[i]``, as far as `out` goes."""
     out[out_row] += u[u_row, begin : begin + out.shape[1]] * factor
 

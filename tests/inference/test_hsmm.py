@@ -130,6 +130,36 @@ def test_against_all_segmentations_of_many_models(given_model):
     check_against_all_segmentations(*given_model)
 
 
+@pytest.mark.slow
+def test_numbers_of_all_sizes_give_what_logarithms_do():
+    """Levels leave their range in both directions, whole states die out, and where doubles will not do they say so."""
+    in_logarithms = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        states, longest, symbols = int(rng.integers(2, 5)), int(rng.integers(2, 25)), 3
+        ahead = rng.dirichlet(np.full(states, 0.3), size=states) * (1 - np.eye(states)) + 1e-12 * (1 - np.eye(states))
+        emission = 10.0 ** -rng.uniform(0, rng.choice([1, 8, 30]), size=(states, symbols))
+        emission[rng.random(emission.shape) < 0.1] = 0.0
+        emission[:, 0] += 1e-5
+        table = rng.dirichlet(np.full(longest, 0.2), size=states) * (rng.random((states, longest)) < 0.7)
+        table[:, rng.integers(longest)] += 0.1
+        parts = [rows / rows.sum(axis=1, keepdims=True) for rows in (ahead, emission, table)]
+        model = HSMM(rng.dirichlet(np.ones(states)), *parts)
+        length = int(rng.integers(1, 400))
+        z = model.sample(length, seed=seed)[0] if rng.random() < 0.5 else rng.integers(symbols, size=length)
+        passes = Passes(model, model.durations.table, sequences(model.emission, z), 0)
+        if not np.isfinite(passes._alpha_last):
+            continue
+        exact = passes._smoothed_in_logarithms()
+        found = passes.smoothed()
+        in_logarithms += all(np.array_equal(one, other) for one, other in zip(found, exact, strict=True))
+        assert np.abs(found.posterior - exact.posterior).max() < 1e-9, seed
+        assert np.abs(found.moves - exact.moves).max() < 1e-9 * length, seed
+        assert np.abs(found.lasted - exact.lasted).max() < 1e-9 * length, seed
+        assert found.log_likelihood == pytest.approx(exact.log_likelihood, rel=1e-12, abs=1e-9), seed
+    assert 5 < in_logarithms < 50
+
+
 def geometric(stay, longest=400):
     table = (1 - np.array(stay))[:, None] * np.array(stay)[:, None] ** np.arange(longest)
     return table / table.sum(axis=1, keepdims=True)
