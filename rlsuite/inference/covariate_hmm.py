@@ -158,7 +158,7 @@ class CovariateHMM(CovariateParameters):
         ModelError
             If the observations are impossible.
         """
-        return self._each(lambda passes, n: passes.smoothed(n, passes.empty_moves())[0], z, covariates, lengths)
+        return self._each(lambda passes, n: passes.smoothed(n, np.empty((0, 0, 0)))[0], z, covariates, lengths)
 
     @says_what_to_write
     def decode(

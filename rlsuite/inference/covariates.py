@@ -12,13 +12,22 @@ from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import fits_in_memory
 from rlsuite.core.keywords import made_from_arrays
 from rlsuite.errors import ModelError
-from rlsuite.inference.covariate_passes import backward_pass, forward_pass, viterbi_pass
+from rlsuite.inference.covariate_passes import (
+    backward_pass,
+    forward_pass,
+    log_backward_pass,
+    log_forward_pass,
+    viterbi_pass,
+)
 from rlsuite.inference.emissions.base import Emission
-from rlsuite.inference.multinomial_logit import log_transitions
+from rlsuite.inference.multinomial_logit import log_transitions, transition_odds
 from rlsuite.inference.parameters import HMMParameters, logarithms
 from rlsuite.inference.sequences import Observations, Sequences, listed, sequences
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
+
+SAMPLE, FEW_ENTRIES = 1000, 1 << 22
+"""Covariates that are looked at for equal ones, and entries of matrices that may be computed whether equal or not."""
 
 INDEPENDENT = 1e-6
 """Part of a column, in standard deviations, that has to be left once the columns before it have been subtracted."""
@@ -94,10 +103,15 @@ class CovariateParameters(HMMParameters):
         own = logs[np.arange(self.n_states), self.reference]
         return Coefficients(logs - own[:, np.newaxis] - self.slope @ self.center, self.slope)
 
+    def odds(self, points: FloatArray) -> FloatArray:
+        """Return the transition matrices at checked covariates (U, D), but for a factor of each row: (U, K, K)."""
+        fits_in_memory(f"{len(points)} transition matrices", 32 * len(points) * self.n_states**2)
+        return transition_odds(self.dense_transition, self.slope, points - self.center)
+
     def log_matrices(self, points: FloatArray) -> FloatArray:
         """Return the logarithms of the transition matrices at checked covariates (U, D): (U, K, K)."""
         fits_in_memory(f"{len(points)} transition matrices", 32 * len(points) * self.n_states**2)
-        return np.ascontiguousarray(log_transitions(self.dense_transition, self.slope, points - self.center))
+        return log_transitions(self.dense_transition, self.slope, points - self.center)
 
 
 def centered(model: CovariateParameters, center: FloatArray) -> CovariateParameters:
@@ -146,7 +160,7 @@ class WithCovariates(NamedTuple):
     row: IndexArray
     """(T,): which of them each one is"""
     points: FloatArray
-    """(U, D): the covariates that differ"""
+    """(U, D): the covariates that differ; or those of all times, where most of them do"""
     which: IndexArray
     """(T,): which of them those of each time are"""
 
@@ -183,80 +197,118 @@ def with_covariates(
     if len(ends) < len(x):
         x[ends] = x[np.delete(np.arange(len(x)), ends)[0]]  # they lead nowhere: any that do stand for them
     values, row = emission.distinct(data.z)
-    return WithCovariates(data, values, row, *_distinct(x))
+    return WithCovariates(data, values, row, *_distinct(x, emission.n_states))
 
 
-def _distinct(x: FloatArray) -> tuple[FloatArray, IndexArray]:
-    """Return the rows (U, D) that differ, and the number of each row (T,); faster than `numpy.unique` of rows."""
+def _distinct(x: FloatArray, states: int) -> tuple[FloatArray, IndexArray]:
+    """Return the rows (U, D) that differ, and the number of each row (T,); all rows where hardly any are equal.
+
+    Faster than `numpy.unique` of rows; and where matrices of all rows take little memory, sorting would take longer.
+    """
     number = index = np.zeros(len(x), dtype=np.int64)
+    sample = x[:: max(1, len(x) // SAMPLE)]
+    if len(x) * states**2 < FEW_ENTRIES and 2 * len(np.unique(sample, axis=0)) > len(sample):
+        return x, np.arange(len(x))
     for column in x.T:
         of_column = np.unique(column, return_inverse=True)[1]
         _, index, number = np.unique(number * len(x) + of_column, return_index=True, return_inverse=True)
     return x[index], number.astype(np.int64)
 
 
+class Forward(NamedTuple):
+    """What a forward pass found about one sequence."""
+
+    alpha: FloatArray
+    """(T, K): Pr[x_t = k | z_0..z_t]"""
+    log_scale: FloatArray
+    """(T,): ln Pr[z_t | z_0..z_(t-1)]; the sum is the log-likelihood"""
+    possible: int
+    """how many observations are possible"""
+
+
 class Passes:
-    """The passes over sequences under a model, whose transition matrices are those of their covariates."""
+    """The passes over sequences under a model; in logarithms where a double has too few exponents."""
 
     def __init__(self, model: CovariateParameters, seen: WithCovariates) -> None:
-        self.seen, self.log_matrices = seen, model.log_matrices(seen.points)
-        self.n_states = model.n_states
-        self.log_start = logarithms(model.start)
-        self.log_likelihood = np.ascontiguousarray(model.emission.log_likelihoods(seen.values))
+        self.model, self.seen, self.n_states = model, seen, model.n_states
+        self.likelihood, self.shift = model.emission.likelihoods(seen.values)
 
-    def forward(self, number: int) -> tuple[FloatArray, FloatArray, int]:
-        """Return ln Pr[x_t | z_0..z_t] (T, K) of a sequence, ln Pr[z_t | z_0..z_(t-1)] (T,), and how many are possible.
-
-        The sum of the second is the log-likelihood.
-        """
+    def forward(self, number: int) -> Forward:
+        """Return what is known of each state of a sequence by the observations until then."""
         rows, which = self._piece(number)
-        alpha, log_scale = np.empty((rows.size, self.n_states)), np.empty(rows.size)
-        done = forward_pass(
-            self.log_start, self.log_matrices, which, self.log_likelihood, rows, self._work, alpha, log_scale
-        )
-        return alpha, log_scale, int(done)
+        alpha, total = np.empty((rows.size, self.n_states)), np.empty(rows.size)
+        done = forward_pass(self.model.start, self._odds, which, self.likelihood, rows, alpha, total)
+        if done == rows.size:
+            return Forward(alpha, np.log(total) + self.shift[rows], rows.size)
+        logs, log_scale, possible = self._log_forward(number)
+        return Forward(np.exp(logs), log_scale, possible)
 
     def score(self, number: int) -> float:
         """Return the log-likelihood of a sequence."""
-        _, log_scale, done = self.forward(number)
-        return float(log_scale.sum()) if done == log_scale.size else -np.inf
+        found = self.forward(number)
+        return float(found.log_scale.sum()) if found.possible == found.log_scale.size else -np.inf
 
     def filtered(self, number: int) -> FloatArray:
         """Return Pr[x_t = k | z_0..z_t] of a sequence (T, K)."""
-        alpha, _, done = self.forward(number)
-        self._check_possible(number, done)
-        return np.exp(alpha)
+        found = self.forward(number)
+        self._check_possible(number, found.possible)
+        return found.alpha
 
     def smoothed(self, number: int, moves: FloatArray) -> tuple[FloatArray, float]:
-        """Return Pr[x_t = k | z] of a sequence (T, K), and its log-likelihood; add expected moves to `moves`."""
-        alpha, log_scale, done = self.forward(number)
-        self._check_possible(number, done)
+        """Return Pr[x_t = k | z] of a sequence (T, K), and its log-likelihood.
+
+        Expected moves are added to `moves`, unless that is empty.
+        """
+        found = self.forward(number)
+        self._check_possible(number, found.possible)
         rows, which = self._piece(number)
-        posterior = np.empty(alpha.shape)
-        backward_pass(
-            self.log_matrices, which, self.log_likelihood, rows, self._work, alpha, log_scale, posterior, moves
-        )
-        return posterior, float(log_scale.sum())
+        posterior, log_likelihood = np.empty(found.alpha.shape), float(found.log_scale.sum())
+        beta, ahead = np.empty(self.n_states), np.empty(posterior.shape)
+        if not backward_pass(self._odds, which, self.likelihood, rows, found.alpha, beta, ahead, posterior, moves):
+            alpha, log_scale, _ = self._log_forward(number)
+            tables = self._log_matrices, which, self._log_likelihood, rows
+            log_backward_pass(*tables, self._work, alpha, log_scale, posterior, moves)
+            return posterior, float(log_scale.sum())
+        return posterior, log_likelihood
 
     def best_path(self, number: int) -> IndexArray:
         """Return the most probable path of a sequence (T,)."""
         rows, which = self._piece(number)
         path = np.zeros(rows.size, dtype=np.int64)
         came = np.empty((rows.size, self.n_states), dtype=np.int32)
-        delta = np.empty((2, self.n_states))
-        done = viterbi_pass(self.log_start, self.log_matrices, which, self.log_likelihood, rows, delta, came, path)
+        delta, start = np.empty((2, self.n_states)), logarithms(self.model.start)
+        done = viterbi_pass(start, self._log_matrices, which, self._log_likelihood, rows, delta, came, path)
         self._check_possible(number, int(done))
         return path
 
     def empty_moves(self) -> FloatArray:
-        """Return an array for the expected counts of transitions, for each covariates that differ: (U, K, K) zeros."""
-        return np.zeros(self.log_matrices.shape)
+        """Return an array for the expected counts of transitions, for each of the covariates: (U, K, K) zeros."""
+        return np.zeros((len(self.seen.points), self.n_states, self.n_states))
+
+    def _log_forward(self, number: int) -> Forward:
+        """Return what `forward` does, with logarithms of alpha."""
+        rows, which = self._piece(number)
+        alpha, log_scale = np.empty((rows.size, self.n_states)), np.empty(rows.size)
+        tables = logarithms(self.model.start), self._log_matrices, which, self._log_likelihood, rows
+        return Forward(alpha, log_scale, int(log_forward_pass(*tables, self._work, alpha, log_scale)))
 
     def _piece(self, number: int) -> tuple[IndexArray, IndexArray]:
         begin, end = self.seen.data.pieces[number].tolist()
         return np.ascontiguousarray(self.seen.row[begin:end]), np.ascontiguousarray(self.seen.which[begin:end])
 
     @cached_property
+    def _odds(self) -> FloatArray:
+        return self.model.odds(self.seen.points)
+
+    @cached_property
+    def _log_matrices(self) -> FloatArray:
+        return self.model.log_matrices(self.seen.points)
+
+    @cached_property
+    def _log_likelihood(self) -> FloatArray:
+        return np.ascontiguousarray(self.model.emission.log_likelihoods(self.seen.values))
+
+    @property
     def _work(self) -> FloatArray:
         return np.empty((3, self.n_states))
 

@@ -10,7 +10,7 @@ of Boehning (1992) is added to the matrix of second derivatives; with all of it,
 expectation maximisation climbs wherever it ends.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import NamedTuple
 
@@ -28,8 +28,35 @@ MOST_STEPS = 1000
 LEAST_DAMPING = 1e-6
 """Share of the bound of the information that is added to it first, when Newton's step does not climb."""
 
+LARGEST = 300.0
+"""Products of covariates and slopes, in nats, up to which no exponential of theirs is too large or too small."""
+
+PIECE = 1 << 15
+"""Entries of matrices that are computed at once."""
+
 ROUNDING = 1e-13
 """By how much, relative to the sum of its terms, rounding may lower what is maximised."""
+
+
+def transition_odds(transition: FloatArray, slope: FloatArray, moved: FloatArray) -> FloatArray:
+    """Return A_ij exp(b_ij . u), which P_ij is proportional to: (U, K, K) float64; the rows of a matrix have sums.
+
+    Parameters and errors are those of `log_transitions`.
+    """
+    largest = float(np.abs(moved).max(axis=0, initial=0.0) @ np.abs(slope).max(axis=(0, 1)))
+    if not largest < LARGEST:  # not >=, so that NaN counts
+        return np.exp(log_transitions(transition, slope, moved))
+    states = len(slope)
+    found = np.empty((len(moved), states, states))
+    rows, columns = found.reshape(len(moved), -1), np.ascontiguousarray(slope.reshape(-1, slope.shape[2]).T)
+    with np.errstate(divide="ignore"):
+        logs = np.log(transition).reshape(-1)
+    for begin, end in _pieces(len(moved), states):
+        part = rows[begin:end]
+        np.matmul(moved[begin:end], columns, out=part)
+        part += logs
+        np.exp(part, out=part)
+    return found
 
 
 def log_transitions(transition: FloatArray, slope: FloatArray, moved: FloatArray) -> FloatArray:
@@ -50,17 +77,30 @@ def log_transitions(transition: FloatArray, slope: FloatArray, moved: FloatArray
         If a product of covariates and slopes is no finite number.
     """
     states, _, number = slope.shape
-    with np.errstate(over="ignore", invalid="ignore"):
-        scores = (moved @ slope.reshape(-1, number).T).reshape(-1, states, states)
-    if not np.isfinite(scores).all():
-        row = int(np.argmin(np.isfinite(scores).all(axis=(1, 2))))
-        raise ModelError(
-            f"covariates times slopes is no finite number where the covariates, less the center, are "
-            f"{moved[row].tolist()}: measure them in a larger unit"
-        )
+    columns = slope.reshape(-1, number).T
     with np.errstate(divide="ignore"):
-        scores += np.log(transition)
-    return scores - _log_sum(scores[:, :, j] for j in range(states))[:, :, np.newaxis]
+        logs = np.log(transition)
+    found = np.empty((len(moved), states, states))
+    for begin, end in _pieces(len(moved), states):
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = (moved[begin:end] @ columns).reshape(-1, states, states)
+        if not np.isfinite(scores).all():
+            row = begin + int(np.argmin(np.isfinite(scores).all(axis=(1, 2))))
+            raise ModelError(
+                f"covariates times slopes is no finite number where the covariates, less the center, are "
+                f"{moved[row].tolist()}: measure them in a larger unit"
+            )
+        scores += logs
+        total = _log_sum(scores[:, :, j] for j in range(states))
+        np.subtract(scores, total[:, :, np.newaxis], out=found[begin:end])
+    return found
+
+
+def _pieces(length: int, states: int) -> Iterator[tuple[int, int]]:
+    """Yield where parts begin and end, whose matrices stay in the processor's cache."""
+    size = max(1, PIECE // states**2)
+    for begin in range(0, length, size):
+        yield begin, min(begin + size, length)
 
 
 class Regression(NamedTuple):

@@ -13,6 +13,7 @@ import rlsuite as rl
 from rlsuite.errors import CallError, ConvergenceWarning, FileError, ModelError, ParameterError
 from rlsuite.inference import CovariateHMM, Gaussian
 from rlsuite.inference.covariate_learning import CovariateEM, TransitionCounts
+from rlsuite.inference.covariate_passes import log_backward_pass
 from rlsuite.inference.covariates import Passes, centered, columns_of, with_covariates
 from rlsuite.inference.multinomial_logit import Regression
 from rlsuite.reference import covariate_hmm as reference
@@ -78,9 +79,9 @@ def check_against_all_paths(model, z, u):
     counts = passes.empty_moves()
     passes.smoothed(0, counts)
     assert counts.sum() == pytest.approx(len(z) - 1)
-    for number, point in enumerate(seen.points):
-        shared = (u[:-1] == point).all(axis=1)
-        assert np.abs(counts[number] - moves[shared].sum(axis=0)).max() < 1e-12
+    for point in seen.points:
+        found, shared = (counts[(seen.points == point).all(axis=1)], moves[(u[:-1] == point).all(axis=1)])
+        assert np.abs(found.sum(axis=0) - shared.sum(axis=0)).max() < 1e-12
     assert np.abs(model.transitions(u) - probabilities(model, u)).max() < 1e-12
     assert np.abs(model.at(u[0]).transition - probabilities(model, u[:1])[0]).max() < 1e-12
     # plain NumPy, with a matrix for each step
@@ -102,6 +103,41 @@ def test_against_all_paths_of_many_models():
     rng = np.random.default_rng(1)
     for _ in range(1_500):
         check_against_all_paths(*random_model(rng))
+
+
+@pytest.mark.slow
+def test_numbers_of_all_sizes_give_what_logarithms_do():
+    """Where doubles will not do, the passes say so; chains that cannot return and certain observations among them."""
+    in_logarithms = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        states, length = int(rng.integers(2, 5)), int(rng.integers(1, 400))
+        transition = rng.dirichlet(np.full(states, 0.3), size=states) + 10.0 ** -rng.integers(3, 200)
+        transition *= rng.random(transition.shape) < rng.choice([0.6, 1.0])
+        transition[np.arange(states), rng.integers(states, size=states)] += 0.1
+        transition /= transition.sum(axis=1, keepdims=True)
+        levels = Gaussian(rng.choice([1.0, 30.0, 300.0]) * np.arange(states), np.ones(states))
+        slope = rng.choice([1.0, 20.0, 500.0]) * rng.normal(size=(states, states, 2))
+        model = CovariateHMM(rng.dirichlet(np.ones(states)), transition, levels, slope)
+        u = rng.normal(size=(length, 2))
+        z = model.sample(u, seed=seed)[0]
+        passes = Passes(model, with_covariates(levels, z, u, None, 2))
+        exact = passes._log_forward(0)
+        if exact.possible < length:
+            continue
+        posterior, moves, found_moves = np.empty((length, states)), passes.empty_moves(), passes.empty_moves()
+        rows, which = passes._piece(0)
+        tables = passes._log_matrices, which, passes._log_likelihood, rows
+        log_backward_pass(*tables, passes._work, exact.alpha, exact.log_scale, posterior, moves)
+        found = passes.forward(0)
+        assert np.abs(found.alpha - np.exp(exact.alpha)).max() < 1e-10, seed
+        assert found.log_scale.sum() == pytest.approx(exact.log_scale.sum(), rel=1e-12, abs=1e-9), seed
+        smoothed, log_likelihood = passes.smoothed(0, found_moves)
+        assert log_likelihood == pytest.approx(exact.log_scale.sum(), rel=1e-12, abs=1e-9), seed
+        assert np.abs(smoothed - posterior).max() < 1e-10, seed
+        assert np.abs(found_moves - moves).max() < 1e-10, seed
+        in_logarithms += smoothed.tobytes() == posterior.tobytes()
+    assert 20 < in_logarithms < 200
 
 
 def test_it_is_the_plain_model_where_nothing_depends_on_covariates():
