@@ -21,7 +21,7 @@ from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import Seed, finite_number, generator, whole_number
 from rlsuite.core.compiling_clock import CompilingClock
 from rlsuite.core.keywords import says_what_to_write
-from rlsuite.errors import FileError, ModelError, ParameterError
+from rlsuite.errors import ModelError, ParameterError
 from rlsuite.features.estimators import one_thread
 from rlsuite.inference.baum_welch import warn_of_collapse
 from rlsuite.inference.covariate_learning import CovariateEM
@@ -37,10 +37,9 @@ from rlsuite.inference.covariates import (
 )
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.expectation_maximisation import Learning, Limits, best_of_starts, record_of
-from rlsuite.inference.hmm import HMM, emission_arrays, emission_from
+from rlsuite.inference.hmm import HMM, reading_parts, write_model
 from rlsuite.inference.sequences import Array, Observations
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
-from rlsuite.models.files import reading_model, text, text_in, write_arrays
 
 KIND = "rlsuite hidden Markov model with covariates 1"
 
@@ -370,16 +369,10 @@ class CovariateHMM(CovariateParameters):
         FileError
             If the file is missing, damaged, or holds something else.
         """
-        with reading_model(path, KIND) as arrays:
-            try:
-                start, transition = arrays.take("start"), arrays.take("transition")
-                slope, center = arrays.take("slope"), arrays.take("center")
-                labels = arrays.take("state_labels") if "state_labels" in arrays else None
-                emission = emission_from(path, "emission", arrays)
-                named = None if labels is None else tuple(text_in(path, "state_labels", labels))
-                return cls(start, transition, emission, slope, center, named)
-            except (KeyError, ModelError, ParameterError, TypeError, ValueError, IndexError) as cause:
-                raise FileError(f"{path} holds no valid model: {cause}") from cause
+        with reading_parts(path, KIND) as (parts, arrays):
+            start, transition, emission, labels = parts
+            slope, center = arrays.take("slope"), arrays.take("center")
+            return cls(start, cast("FloatArray", transition), emission, slope, center, labels)
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the model to a ``.npz`` file, atomically.
@@ -389,19 +382,7 @@ class CovariateHMM(CovariateParameters):
         FileError
             If the file cannot be written, or the emission consists of functions.
         """
-        arrays: dict[str, AnyArray] = {
-            "start": self.start,
-            "transition": self.dense_transition,
-            "slope": self.slope,
-            "center": self.center,
-        }
-        try:
-            arrays |= dict(emission_arrays("emission", self.emission))
-        except NotImplementedError as cause:
-            raise FileError(f"{path} cannot be written: {cause}") from cause
-        if self.state_labels is not None:
-            arrays["state_labels"] = text(self.state_labels)
-        write_arrays(path, KIND, arrays)
+        write_model(self, path, KIND, {"slope": self.slope, "center": self.center})
 
     def __reduce__(self) -> tuple[type[CovariateHMM], tuple[object, ...]]:
         parts = (self.start, self.dense_transition, self.emission, self.slope, self.center, self.state_labels)

@@ -18,7 +18,6 @@ import numpy as np
 from rlsuite.core.compilation import compiled
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 
-
 LEAST, RARE = 1e-250, 1e-120
 CERTAIN = 1e-280
 """Likelihood of everything, in units of alpha and beta, above which nothing that matters was lost."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from inspect import isabstract, signature
 from os import PathLike
-from typing import ClassVar, Self, TypeVar, Unpack, cast
+from typing import ClassVar, NamedTuple, Self, Unpack, cast
 
 import numpy as np
 
@@ -327,7 +328,8 @@ class HMM(HMMParameters, SaysWhatToWrite):
         FileError
             If the file is missing, truncated, from elsewhere, or holds no valid model.
         """
-        return _read(cls, path)
+        with reading_parts(path) as (parts, _):
+            return cls(*parts)
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the model to a ``.npz`` file, atomically.
@@ -337,7 +339,7 @@ class HMM(HMMParameters, SaysWhatToWrite):
         FileError
             If the name does not end in ``.npz``, the file cannot be written, or the emission is a function.
         """
-        _write(self, path)
+        write_model(self, path)
 
     def __repr__(self) -> str:
         return f"HMM(n_states={self.n_states}, emission={type(self.emission).__name__})"
@@ -415,8 +417,6 @@ class FittedHMM(HMM):
 # constructor takes under names that begin with its own: ``emission``, ``emission.table``. Where it consists of other
 # emissions, these are stored in the same way: ``emission.channels.0``, ``emission.channels.0.table``.
 
-M = TypeVar("M", bound=HMMParameters)
-
 KIND = "HMM"
 SPARSE_ARRAYS = "transition.data", "transition.indices", "transition.indptr"
 
@@ -425,9 +425,20 @@ fit = HMM.fit
 from_states = HMM.from_states
 
 
-def _write(model: HMMParameters, path: str | PathLike[str]) -> None:
-    """Write a model; see `HMM.write`."""
-    arrays: dict[str, AnyArray] = {"start": model.start}
+class Parts(NamedTuple):
+    """What all hidden Markov models have, as a file holds it."""
+
+    start: FloatArray
+    transition: FloatArray | SparseMatrix
+    emission: Emission
+    state_labels: tuple[str, ...] | None
+
+
+def write_model(
+    model: HMMParameters, path: str | PathLike[str], kind: str = KIND, more: Mapping[str, AnyArray] | None = None
+) -> None:
+    """Write a model, with more arrays if its class has them; see `HMM.write`."""
+    arrays: dict[str, AnyArray] = {"start": model.start, **(more or {})}
     if isinstance(model.transition, np.ndarray):
         arrays["transition"] = model.transition
     else:
@@ -439,12 +450,13 @@ def _write(model: HMMParameters, path: str | PathLike[str]) -> None:
         raise FileError(f"{path} cannot be written: {cause}") from cause
     if model.state_labels is not None:
         arrays["state_labels"] = text(model.state_labels)
-    write_arrays(path, KIND, arrays)
+    write_arrays(path, kind, arrays)
 
 
-def _read(model: type[M], path: str | PathLike[str]) -> M:
-    """Read a model of a class; see `HMM.read`."""
-    with reading_model(path, KIND) as arrays:
+@contextmanager
+def reading_parts(path: str | PathLike[str], kind: str = KIND) -> Generator[tuple[Parts, Npz]]:
+    """Yield what a file holds of a model of that kind, and the arrays that its class has beside; see `HMM.read`."""
+    with reading_model(path, kind) as arrays:
         if "start" not in arrays or not ("transition" in arrays or arrays.headers.keys() >= set(SPARSE_ARRAYS)):
             raise FileError(f"{path} is malformed: it has no start or no transition")
         try:
@@ -453,8 +465,8 @@ def _read(model: type[M], path: str | PathLike[str]) -> M:
             labels = arrays.take("state_labels") if "state_labels" in arrays else None
             emission = emission_from(path, "emission", arrays)
             named = None if labels is None else tuple(text_in(path, "state_labels", labels))
-            return model(start, transition, emission, named)
-        except (ModelError, ParameterError, TypeError, ValueError, IndexError) as cause:
+            yield Parts(start, transition, emission, named), arrays
+        except (KeyError, ModelError, ParameterError, TypeError, ValueError, IndexError) as cause:
             raise FileError(f"{path} holds no valid model: {cause}") from cause
 
 

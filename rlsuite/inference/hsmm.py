@@ -19,18 +19,18 @@ from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import Seed, generator, whole_number
 from rlsuite.core.compiling_clock import CompilingClock
 from rlsuite.core.keywords import says_what_to_write
-from rlsuite.errors import FileError, ModelError, ParameterError
+from rlsuite.errors import FileError, ModelError
 from rlsuite.inference import dirichlet
 from rlsuite.inference.baum_welch import warn_of_collapse
 from rlsuite.inference.durations import Durations, TableDurations, durations_of
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.expectation_maximisation import Learning, Limits, best_of_starts, record_of
-from rlsuite.inference.hmm import emission_arrays, emission_from
+from rlsuite.inference.hmm import reading_parts, write_model
 from rlsuite.inference.parameters import HMMParameters
 from rlsuite.inference.segments import Passes
 from rlsuite.inference.sequences import Array, Observations, Sequences, sequences, summed
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
-from rlsuite.models.files import reading_model, text, text_in, write_arrays
+from rlsuite.models.files import text, text_in
 
 KIND = "rlsuite hidden semi-Markov model 1"
 
@@ -332,19 +332,12 @@ class HSMM(HMMParameters):
         FileError
             If the file is missing, damaged, or holds something else.
         """
-        with reading_model(path, KIND) as arrays:
-            try:
-                start, transition = arrays.take("start"), arrays.take("transition")
-                family = Durations.families.get(str(text_in(path, "durations", arrays.take("durations"))))
-                if family is None:
-                    raise FileError(f"{path} has durations of a kind that this version of rlsuite does not know")
-                given = {name.removeprefix("durations."): arrays.take(name) for name in arrays.below("durations.")}
-                labels = arrays.take("state_labels") if "state_labels" in arrays else None
-                emission = emission_from(path, "emission", arrays)
-                named = None if labels is None else tuple(text_in(path, "state_labels", labels))
-                return cls(start, transition, emission, family(**given), named)
-            except (KeyError, ModelError, ParameterError, TypeError, ValueError, IndexError) as cause:
-                raise FileError(f"{path} holds no valid model: {cause}") from cause
+        with reading_parts(path, KIND) as (parts, arrays):
+            family = Durations.families.get(str(text_in(path, "durations", arrays.take("durations"))))
+            if family is None:
+                raise FileError(f"{path} has durations of a kind that this version of rlsuite does not know")
+            given = {name.removeprefix("durations."): arrays.take(name) for name in arrays.below("durations.")}
+            return cls(parts.start, cast("FloatArray", parts.transition), parts.emission, family(**given), parts[3])
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the model to a ``.npz`` file, atomically.
@@ -354,16 +347,8 @@ class HSMM(HMMParameters):
         FileError
             If the file cannot be written, or the emission consists of functions.
         """
-        arrays: dict[str, AnyArray] = {"start": self.start, "transition": self.dense_transition}
-        arrays["durations"] = text(type(self.durations).__name__)
-        arrays |= {f"durations.{name}": value for name, value in self.durations.arrays().items()}
-        try:
-            arrays |= dict(emission_arrays("emission", self.emission))
-        except NotImplementedError as cause:
-            raise FileError(f"{path} cannot be written: {cause}") from cause
-        if self.state_labels is not None:
-            arrays["state_labels"] = text(self.state_labels)
-        write_arrays(path, KIND, arrays)
+        own = {f"durations.{name}": value for name, value in self.durations.arrays().items()}
+        write_model(self, path, KIND, {"durations": text(type(self.durations).__name__), **own})
 
     def __reduce__(self) -> tuple[type[HSMM], tuple[object, ...]]:
         return HSMM, (self.start, self.transition, self.emission, self.durations, self.state_labels)
