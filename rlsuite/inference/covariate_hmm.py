@@ -11,7 +11,7 @@ the same vector to all b_ij of a state i changes nothing, so one of them, the re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from typing import Self, cast
 
@@ -23,7 +23,7 @@ from rlsuite.core.compiling_clock import CompilingClock
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.features.estimators import one_thread
-from rlsuite.inference.baum_welch import warn_of_collapse
+from rlsuite.inference.baum_welch import frozen_parts, n_learned, warn_of_collapse
 from rlsuite.inference.covariate_learning import CovariateEM
 from rlsuite.inference.covariates import (
     Coefficients,
@@ -38,10 +38,10 @@ from rlsuite.inference.covariates import (
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.expectation_maximisation import Learning, Limits, best_of_starts, record_of
 from rlsuite.inference.hmm import HMM, reading_parts, write_model
-from rlsuite.inference.sequences import Array, Observations
+from rlsuite.inference.sequences import Array, Observations, known_states
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
 
-KIND = "rlsuite hidden Markov model with covariates 1"
+KIND = "CovariateHMM"
 
 
 class CovariateHMM(CovariateParameters):
@@ -130,8 +130,7 @@ class CovariateHMM(CovariateParameters):
     @says_what_to_write
     def score(self, z: Observations, covariates: Observations, lengths: ArrayLike | None = None) -> float:
         """Return ln Pr[z | covariates], summed over the sequences, in nats; minus infinity if one is impossible."""
-        passes = Passes(self, self._seen(z, covariates, lengths))
-        return float(sum(passes.score(n) for n in range(len(passes.seen.data))))
+        return Passes(self, self._seen(z, covariates, lengths)).total()
 
     @says_what_to_write
     def filter(
@@ -235,9 +234,12 @@ class CovariateHMM(CovariateParameters):
         covariates: Observations,
         lengths: ArrayLike | None = None,
         *,
+        states: Observations | None = None,
         restarts: int = 1,
         prior: float | None = None,
         ridge: float = 0.0,
+        frozen: Iterable[str] = (),
+        held_out: tuple[Observations, Observations] | None = None,
         max_iterations: int = 1000,
         tol: float = 1e-6,
         seed: Seed = 0,
@@ -254,6 +256,8 @@ class CovariateHMM(CovariateParameters):
         ----------
         z, covariates, lengths
             Observations and covariates; some of the observations may be missing.
+        states : array_like (T,) of int, or list of arrays, optional
+            Hidden states as far as they are known, -1 where they are not, in the same form as `z`.
         restarts : int
             Number of starts: the first from this model, the others with random chains and emissions, and slopes of 0.
             The most probable result is returned.
@@ -263,6 +267,11 @@ class CovariateHMM(CovariateParameters):
         ridge : float
             What is maximised has ridge / 2 times the sum of the squared slopes less, each per standard deviation of its
             covariate. It makes slopes finite where the covariates tell for certain which transitions occur.
+        frozen : iterable of str
+            What stays as it is: "start", "transition" with its slopes, "emission", or a part of it, such as "mean".
+        held_out : tuple (z, covariates), optional
+            Observations that are not learned from, with their covariates; their log-likelihood after every iteration is
+            `learning.held_out_`.
         max_iterations, tol, seed, deadline, progress
             As for `HMM.fit`.
 
@@ -296,6 +305,7 @@ class CovariateHMM(CovariateParameters):
         >>> found.slope[0, 1].round(1).tolist(), found.standard_errors(z, x).slope[0, 1].round(2).tolist()
         ([1.5], [0.09])
         """
+        parts = frozen_parts(self, frozen)
         starts = whole_number("restarts", restarts)
         limits = Limits(tol, max_iterations)
         if finite_number("ridge", ridge) < 0.0:
@@ -303,19 +313,32 @@ class CovariateHMM(CovariateParameters):
         rng = generator(seed)
         clock = CompilingClock("expectation maximisation", deadline=deadline, progress=progress)
         seen = self._seen(z, covariates, lengths)
-        problem = CovariateEM(self, seen, columns_of(seen, penalised=ridge > 0.0), prior, float(ridge))
+        problem = CovariateEM(
+            self,
+            seen,
+            columns_of(seen, penalised=ridge > 0.0),
+            prior,
+            float(ridge),
+            None if states is None else known_states(states, seen.data, self.n_states).combined(seen.row),
+            parts,
+            None if held_out is None else self._seen(*_pair(held_out), None),
+        )
         with clock, one_thread():
             best, reached = best_of_starts(problem, problem.starts(self, starts, rng), limits, clock)
         record = record_of(
             best,
             reached,
             n_observations=int(np.count_nonzero(~self.emission.missing(seen.data.z))),
-            n_parameters=self.n_parameters,
+            n_parameters=self._n_learned(parts),
             seconds=clock.seconds,
         )
         warn_of_collapse(best.model.emission)
         problem.warn_of_separation(best.model)
         return FittedCovariateHMM(best.model, Learning(**record))
+
+    def _n_learned(self, frozen: frozenset[str]) -> int:
+        slopes = 0 if "transition" in frozen else self.n_covariates * (self.n_transitions - self.n_states)
+        return n_learned(self, frozen) + slopes
 
     @says_what_to_write
     def standard_errors(
@@ -413,6 +436,13 @@ class FittedCovariateHMM(CovariateHMM):
             model.start, model.dense_transition, model.emission, model.slope, model.center, model.state_labels
         )
         object.__setattr__(self, "learning", learning)
+
+
+def _pair(held_out: tuple[Observations, Observations]) -> tuple[Observations, Observations]:
+    """Return observations and their covariates."""
+    if not isinstance(cast("object", held_out), tuple) or len(held_out) != 2:
+        raise ParameterError("held_out is no pair: give observations with their covariates, held_out=(z, covariates)")
+    return held_out
 
 
 def _cumulative(rows: FloatArray) -> FloatArray:

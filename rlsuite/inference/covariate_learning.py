@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ from rlsuite.inference import dirichlet
 from rlsuite.inference.covariates import Coefficients, Columns, CovariateParameters, Passes, WithCovariates, centered
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.multinomial_logit import Regression
-from rlsuite.inference.sequences import summed
+from rlsuite.inference.sequences import DistinctPairs, summed
 from rlsuite.models.aliases import FloatArray
 
 SEPARATED = 0.01
@@ -53,6 +54,9 @@ class CovariateEM:
     columns: Columns
     prior: float | None
     ridge: float
+    known: DistinctPairs | None = None
+    frozen: AbstractSet[str] = frozenset()
+    others: WithCovariates | None = None
 
     def __post_init__(self) -> None:
         emission = self.model.emission
@@ -72,19 +76,21 @@ class CovariateEM:
         self, model: CovariateParameters, number: int, rng: np.random.Generator
     ) -> Iterator[CovariateParameters]:
         """Yield the model, and random ones with the same zeros and slopes of 0."""
-        center = self.columns.mean
-        yield centered(model, center)
+        first = centered(model, self.columns.mean)
+        yield first
         for _ in range(number - 1):
-            drawn = [rng.exponential(size=rows.shape) * (rows > 0.0) for rows in (model.start, model.dense_transition)]
-            start, transition = (rows / rows.sum(axis=-1, keepdims=True) for rows in drawn)
-            emission = model.emission.randomized(self.seen.data.z, rng)
-            yield CovariateParameters(
-                start, transition, emission, np.zeros(model.slope.shape), center, model.state_labels
-            )
+            start, transition, slope, emission = first.start, first.dense_transition, first.slope, first.emission
+            if "start" not in self.frozen:
+                start = _drawn(start, rng)
+            if "transition" not in self.frozen:
+                transition, slope = _drawn(transition, rng), np.zeros(slope.shape)
+            if not self.frozen & {"emission", *emission.freezable()}:
+                emission = emission.randomized(self.seen.data.z, rng)
+            yield CovariateParameters(start, transition, emission, slope, first.center, model.state_labels)
 
     def expect(self, model: CovariateParameters) -> tuple[float, TransitionCounts]:
         """Return the log-likelihood, and expected counts."""
-        passes = Passes(model, self.seen)
+        passes = Passes(model, self.seen, self.known)
         start, moves = np.zeros(model.n_states), passes.empty_moves()
         total, posteriors = 0.0, list[FloatArray]()
         for n in range(len(self.seen.data)):
@@ -97,13 +103,18 @@ class CovariateEM:
 
     def maximise(self, model: CovariateParameters, counts: TransitionCounts) -> CovariateParameters:
         """Return the most probable parameters given the counts; rows that were not visited stay as they are."""
-        start = dirichlet.most_probable(counts.start, np.where(model.start > 0.0, self.pseudo, 0.0), model.start)
-        weights = self.weights(model)
+        start, emission, weights = model.start, model.emission, self.weights(model)
+        if "start" not in self.frozen:
+            start = dirichlet.most_probable(counts.start, np.where(start > 0.0, self.pseudo, 0.0), start)
+        if "emission" not in self.frozen:
+            emission = emission.fit_weighted(self.seen.values, counts.weight, self.emission_prior, self.frozen)
+        if "transition" in self.frozen:
+            parts = model.dense_transition, emission, model.slope, model.center, model.state_labels
+            return CovariateParameters(start, *parts)
         for i, row in enumerate(weights):
             regression = self.regression(counts, i)
             if regression.counts.sum() > dirichlet.NO_VISITS:
                 weights[i] = regression.most_probable(row)
-        emission = model.emission.fit_weighted(self.seen.values, counts.weight, self.emission_prior, frozenset())
         return self.with_weights(model, weights, start, emission)
 
     def regression(self, counts: TransitionCounts, i: int) -> Regression:
@@ -146,8 +157,7 @@ class CovariateEM:
 
     def log_likelihood(self, model: CovariateParameters) -> float:
         """Return the log-likelihood of the observations, in nats."""
-        passes = Passes(model, self.seen)
-        return float(sum(passes.score(n) for n in range(len(self.seen.data))))
+        return Passes(model, self.seen, self.known).total()
 
     def log_prior(self, model: CovariateParameters) -> float:
         """Return the logarithm of the density of the parameters, less the penalty, in nats, up to a constant."""
@@ -157,8 +167,8 @@ class CovariateEM:
         return own - penalty + model.emission.log_prior(self.emission_prior)
 
     def held_out(self, model: CovariateParameters) -> float:
-        """Return NaN: nothing is held out."""
-        return math.nan
+        """Return the log-likelihood of the observations that are held out, in nats; NaN if there are none."""
+        return math.nan if self.others is None else Passes(model, self.others).total()
 
     def explain_impossible(self, model: CovariateParameters) -> str:
         """Return a sentence; the E-step raises a better one itself."""
@@ -168,7 +178,7 @@ class CovariateEM:
 
     def warn_of_separation(self, model: CovariateParameters) -> None:
         """Issue a `ConvergenceWarning` if the likelihood rises with the slopes of some transition without an end."""
-        if self.ridge > 0.0:
+        if self.ridge > 0.0 or "transition" in self.frozen:
             return
         _, counts = self.expect(model)
         found: list[str] = []
@@ -239,3 +249,9 @@ class CovariateEM:
                 errors.intercept[i, j], errors.slope[i, j] = error[0], error[1:]
                 at += number
         return errors
+
+
+def _drawn(rows: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return random distributions (..., K); what is impossible stays impossible."""
+    weights = rng.exponential(size=rows.shape) * (rows > 0.0)
+    return weights / weights.sum(axis=-1, keepdims=True)

@@ -22,7 +22,7 @@ from rlsuite.inference.covariate_passes import (
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.multinomial_logit import log_transitions, transition_odds
 from rlsuite.inference.parameters import HMMParameters, logarithms
-from rlsuite.inference.sequences import Observations, Sequences, listed, sequences
+from rlsuite.inference.sequences import DistinctPairs, Observations, Sequences, listed, sequences
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
 
@@ -229,9 +229,12 @@ class Forward(NamedTuple):
 class Passes:
     """The passes over sequences under a model; in logarithms where a double has too few exponents."""
 
-    def __init__(self, model: CovariateParameters, seen: WithCovariates) -> None:
-        self.model, self.seen, self.n_states = model, seen, model.n_states
+    def __init__(self, model: CovariateParameters, seen: WithCovariates, known: DistinctPairs | None = None) -> None:
+        self.model, self.seen, self.n_states, self.known = model, seen, model.n_states, known
+        self.row = seen.row
         self.likelihood, self.shift = model.emission.likelihoods(seen.values)
+        if known is not None:
+            self.row, self.likelihood, self.shift = known.row, known.masked(self.likelihood), self.shift[known.seen]
 
     def forward(self, number: int) -> Forward:
         """Return what is known of each state of a sequence by the observations until then."""
@@ -247,6 +250,10 @@ class Passes:
         """Return the log-likelihood of a sequence."""
         found = self.forward(number)
         return float(found.log_scale.sum()) if found.possible == found.log_scale.size else -np.inf
+
+    def total(self) -> float:
+        """Return the log-likelihood of all sequences."""
+        return float(sum(self.score(number) for number in range(len(self.seen.data))))
 
     def filtered(self, number: int) -> FloatArray:
         """Return Pr[x_t = k | z_0..z_t] of a sequence (T, K)."""
@@ -294,7 +301,7 @@ class Passes:
 
     def _piece(self, number: int) -> tuple[IndexArray, IndexArray]:
         begin, end = self.seen.data.pieces[number].tolist()
-        return np.ascontiguousarray(self.seen.row[begin:end]), np.ascontiguousarray(self.seen.which[begin:end])
+        return np.ascontiguousarray(self.row[begin:end]), np.ascontiguousarray(self.seen.which[begin:end])
 
     @cached_property
     def _odds(self) -> FloatArray:
@@ -306,7 +313,8 @@ class Passes:
 
     @cached_property
     def _log_likelihood(self) -> FloatArray:
-        return np.ascontiguousarray(self.model.emission.log_likelihoods(self.seen.values))
+        found = self.model.emission.log_likelihoods(self.seen.values)
+        return np.ascontiguousarray(found if self.known is None else self.known.masked(found, -np.inf))
 
     @property
     def _work(self) -> FloatArray:

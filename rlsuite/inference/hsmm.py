@@ -32,7 +32,7 @@ from rlsuite.inference.sequences import Array, Observations, Sequences, sequence
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
 from rlsuite.models.files import text, text_in
 
-KIND = "rlsuite hidden semi-Markov model 1"
+KIND = "HSMM"
 
 
 class Segments(NamedTuple):

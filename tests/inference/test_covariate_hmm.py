@@ -163,6 +163,17 @@ def test_it_is_the_plain_model_where_nothing_depends_on_covariates():
         assert np.abs(learned.learning.log_likelihoods_ - theirs.log_likelihoods_).max() < 1e-6
         assert np.abs(learned.slope).max() < 1e-6
         assert learned.transition[0, 2] == 0.0 == learned.slope[0, 2, 0]
+    # So it is where some states are known, some parts stay as they are, and others are held out.
+    known = [np.full(250, -1), np.array([2]), rng.integers(-1, 2, size=149)]
+    more = {"max_iterations": 5, "tol": 0, "restarts": 2}
+    for frozen in ((), ("start", "emission"), ("transition", "mean")):
+        ours = model.fit(parts, covariates, states=known, frozen=frozen, held_out=(z[:90], u[:90]), ridge=1e9, **more)
+        theirs = plain.fit(parts, states=known, frozen=frozen, held_out=z[:90], **more)
+        assert np.abs(ours.learning.log_likelihoods_ - theirs.log_likelihoods_).max() < 1e-6, frozen
+        assert np.abs(ours.learning.held_out_ - theirs.learning.held_out_).max() < 1e-6, frozen
+        assert np.abs(ours.emission.mean - theirs.emission.mean).max() < 1e-6, frozen
+        slopes = 0 if "transition" in frozen else 2 * 5
+        assert ours.learning.n_parameters == theirs.learning.n_parameters + slopes, frozen
     # A long sequence of unlikely observations: no double is too small.
     far = rl.HMM([1, 0], [[0.5, 0.5], [1e-9, 1]], Gaussian([0.0, 100.0], [1e-2, 1e-2]))
     z = np.append(np.full(300, 50.0), [0.0, 100.0])
@@ -256,6 +267,13 @@ def test_learning():
     # Other restarts end no worse.
     assert first.fit(z[:1], u[:1], restarts=2).learning.reached_.size == 2
     check_the_regression()
+    # Where all states are known, the moves from each are the outcomes of a logistic regression.
+    u_0 = np.random.default_rng(5).normal(size=(500, 2))
+    z_0, states = truth.sample(u_0, seed=5)
+    of_known = first.fit(z_0, u_0, states=states).coefficients.slope[0]
+    left = np.flatnonzero(states[:-1] == 0)
+    theirs = LogisticRegression(C=1e12, tol=1e-10, max_iter=10_000).fit(u_0[left], states[left + 1]).coef_
+    assert np.abs(of_known - (theirs - theirs[0])).max() < 1e-3
     # Where nothing was seen, all stays as it is.
     counts = TransitionCounts(np.ones(2), np.zeros((3, 2, 2)), np.zeros((3, 2)))
     model = CovariateHMM([0.4, 0.6], [[0.9, 0.1], [0.3, 0.7]], LEVELS, [[0, 1.5], [-1.0, 0]])
@@ -361,7 +379,10 @@ def test_files_words_and_bad_input(tmp_path):
         (lambda: start.fit(follows, x, restarts=0), ParameterError, "restarts"),
         (lambda: start.sample([]), ModelError, "no rows"),
         (lambda: start.replace(slope=[[0, 99], [0, 0]]).standard_errors(follows, x), ModelError, "no maximum near"),
-        (lambda: CovariateHMM.read(tmp_path / "plain.npz"), FileError, "hidden"),
+        (lambda: CovariateHMM.read(tmp_path / "plain.npz"), FileError, "kind HMM, not CovariateHMM: read it with HMM"),
+        (lambda: start.fit(follows, x, frozen=["slopes"]), ParameterError, "unknown part in frozen 'slopes'"),
+        (lambda: start.fit(follows, x, states=[0, 1]), ModelError, "states has shape"),
+        (lambda: start.fit(follows, x, held_out=follows), ParameterError, r"held_out=\(z, covariates\)"),
     ):  # fmt: skip
         with pytest.raises(error, match=words):
             call()

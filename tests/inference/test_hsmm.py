@@ -308,7 +308,7 @@ def test_files_and_bad_input(tmp_path):
         (lambda: NegativeBinomialDurations([2.0], [0.0]), ModelError, "shapes are positive"),
         (lambda: model.score([]), ModelError, "no observations"),
         (lambda: model.fit(z, restarts=0), ParameterError, "restarts"),
-        (lambda: HSMM.read(tmp_path / "plain.npz"), FileError, "hidden"),
+        (lambda: HSMM.read(tmp_path / "plain.npz"), FileError, "kind HMM, not HSMM: read it with HMM.read"),
         (lambda: HSMM([1, 0], ahead, np.eye(2), [[0, 1], [0, 1]]).smooth([0, 1]), ModelError, r"impossible.*z\[t=1\]"),
         (lambda: HSMM([1, 0], ahead, np.eye(2), [[0, 1], [0, 1]]).decode([0, 1]), ModelError, r"impossible.*z\[t=1\]"),
     ):
