@@ -144,7 +144,7 @@ class Regression(NamedTuple):
             for b, block in enumerate((each @ squares).reshape(-1, number, number)):
                 found[a, :, b] = found[b, :, a] = block
             found[a, :, a] += np.diag(self.penalty)
-        return found.reshape(len(share) * number, -1)
+        return found.reshape(len(share) * number, len(share) * number)
 
     @property
     def bound(self) -> FloatArray:
@@ -153,7 +153,7 @@ class Regression(NamedTuple):
         number, others = len(block), len(self.counts) - 1
         found = np.zeros((others, number, others, number))
         found[np.arange(others), :, np.arange(others)] = block
-        return found.reshape(others * number, -1)
+        return found.reshape(others * number, others * number)
 
     def most_probable(self, weights: FloatArray) -> FloatArray:
         """Return the weights (J, C) that maximise; the search begins with those given, the reference's being 0."""

@@ -346,6 +346,13 @@ def test_files_words_and_bad_input(tmp_path):
     # A state that is never left, or always at once, says nothing about slopes, and nothing is wrong.
     for once in (np.repeat([0, 1], 150), np.arange(300) % 2):
         assert np.isfinite(start.fit(once, x).slope).all()
+    # Where a single state can follow, there is nothing to learn.
+    ahead = CovariateHMM([1, 0], [[0.5, 0.5], [0.0, 1.0]], [[0.9, 0.1], [0.1, 0.9]], [[0, 1.0], [0, 0]])
+    one = ahead.fit(np.repeat([0, 1], [20, 280]), x, ridge=1.0)
+    assert one.transition[1].tolist() == [0.0, 1.0]
+    alone = CovariateHMM.from_hmm(rl.HMM([1.0], [[1.0]], [[0.5, 0.5]]), 1).fit(follows, x)
+    assert alone.score(follows, x) == pytest.approx(rl.HMM([1.0], [[1.0]], alone.emission).score(follows), abs=1e-9)
+    assert np.isnan(alone.standard_errors(follows, x).slope).all()
     symbols = CovariateHMM([1, 0], [[0, 1], [1, 0]], np.eye(2), np.zeros((2, 2)))
     assert symbols.score([0, 0], [1.0, 1.0]) == -np.inf
     both = [np.zeros(3, dtype=int), np.zeros(2, dtype=int)]
