@@ -69,9 +69,11 @@ def _names() -> dict[str, list[str]]:
     from rlsuite.training.budget import LOOPS
 
     import_packages()
+    agents, environments = [in_dashes(name) for name in sorted(learner_classes())], listed_ids()
     return {
-        "AGENT": [in_dashes(name) for name in sorted(learner_classes())],
-        "ENV": listed_ids(),
+        "AGENT": agents,
+        "ENV": environments,
+        "compare agents": [*agents, *environments],
         "SHELL": list(SHELLS),
         "LOOP": list(LOOPS),
         **{flag: [in_dashes(name) for name in sorted(choices(flag)[1])] for flag in ("values", "features")},
@@ -86,7 +88,7 @@ def _completion(command: str, action: argparse.Action, names: dict[str, list[str
     """What completes an argument; empty if its values are free."""
     metavar = action.metavar if isinstance(action.metavar, str) else ""
     text = f"{metavar} {action.help or ''}"
-    kinds = [*metavar.split("|"), f"{command} {action.dest}", action.dest]
+    kinds = [f"{command} {action.dest}", *metavar.split("|"), action.dest]
     words = names[found[0]] if (found := [kind for kind in kinds if kind in names]) else []
     patterns = [f"*{suffix}" for suffix in dict.fromkeys(SUFFIX.findall(text))]
     takes_folder = bool(re.search(r"FOLDER|OTHER", metavar))

@@ -92,7 +92,7 @@ def test_what_completes_an_argument(rlsuite):
     for key, name in {
         ("train", "agent_name"): "q-learning",
         ("train", "environment"): "rlsuite/Tiger-v0",
-        ("compare", "--env"): "CliffWalking-v1",
+        ("compare", "agents"): "CliffWalking-v1",
         ("solve", "--method"): "sarsop",
         ("solve", "--figure"): "value-map",
         ("train", "--figure"): "cumulative-reward",

@@ -108,9 +108,6 @@ def test_bad_models():
     gaining = free.replace(reward=np.where(free.mdp.reward == -1, 1.0, free.mdp.reward))
     with pytest.raises(ModelError, match="can be avoided for ever while 1 is earned"):
         goal_hsvi(gaining)
-    with pytest.warns(ConvergenceWarning, match=r"deadline=1e-07 seconds passed"):
-        soon = goal_hsvi(cups(0.75), deadline=1e-7)
-    assert soon.lower_bound <= 3.8 <= soon.upper_bound
     with Watch("", tol=1.0, deadline=1e-9) as late, pytest.raises(ParameterError, match=r"1e-09 seconds are too few"):
         known(np.inf, late)
     with Watch("", tol=1.0) as watch, pytest.raises(ModelError, match="cannot be computed in double precision"):
