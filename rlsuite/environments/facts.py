@@ -25,6 +25,7 @@ from rlsuite.environments.compiled_env import CompiledDynamics
 from rlsuite.environments.wrappers import VectorObservation
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import AnyArray
+from rlsuite.models.gymnasium_table import name_of as name_of
 
 NO_LIMIT = int(np.iinfo(np.int64).max)
 
@@ -152,11 +153,6 @@ def facts_of(env: Env) -> EnvironmentFacts:
         vectors=next((layer.vectors for layer in layers if type(layer) is VectorObservation), None),
         dynamics=None if table and not law else dynamics_of(env),
     )
-
-
-def name_of(env: Env) -> str:
-    """Id of an environment, or the name of its class."""
-    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
 
 
 def replaced_methods(layer: object) -> list[str]:

@@ -58,8 +58,18 @@ def reject_partially_observable(model: object, name: str) -> None:
 
 
 def name_of(env: Env) -> str:
-    """Return the id of `env`, or the name of its class."""
-    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+    """Return the id of `env`, the name of the model that it was made from, or the name of its class.
+
+    >>> import rlsuite as rl
+    >>> walk = rl.MDP.from_successors([[0, 1], [None, None]], [0, 1], gamma=0.9, start=0)
+    >>> name_of(walk.to_env()), name_of(walk.replace(name="walk").to_env())
+    ('TabularEnv', 'walk')
+    """
+    if env.spec is not None:
+        return env.spec.id
+    base: Any = env.unwrapped
+    kind = type(base).__name__
+    return base.model.name or kind if kind == "TabularEnv" else kind
 
 
 def title_of(env: Env) -> str:

@@ -22,7 +22,7 @@ from rlsuite.plotting.diagrams import diagram
 from rlsuite.plotting.figure import CAPTION_ID, for_a_file, svg_of
 from rlsuite.plotting.fronts import pareto_front
 from rlsuite.plotting.graphs import policy_graph
-from rlsuite.plotting.labels import counted, names
+from rlsuite.plotting.labels import counted, in_title, names
 from rlsuite.plotting.states import state_values
 from rlsuite.plotting.values import value_map
 
@@ -378,7 +378,7 @@ def _of_results(results: "Results") -> Card:
     optimum = results.records[0].optimal_value if results.records else None
     facts |= {} if optimum is None else {"optimal value": optimum}
     figures = [lambda: evaluation(results), lambda: episode_return(results)]
-    return Card(f"{results.agent} in {results.environment}", facts, figures=figures)
+    return Card(in_title(results.environment, results.agent), facts, figures=figures)
 
 
 @card_of("PolicyReport")

@@ -9,6 +9,7 @@ import numpy as np
 
 from rlsuite.errors import ParameterError
 from rlsuite.plotting.figure import CAPTION_INK, CURVE_SIZE, AxesKeywords, dress_curves, finish, open_axes, takes_look
+from rlsuite.plotting.labels import in_title
 from rlsuite.plotting.style import MOST_NAMES, OPTIMUM, REST, Palette, others, unnamed
 from rlsuite.training.statistics import interval_method
 
@@ -51,7 +52,7 @@ def final_values(comparison: "Comparison", *, palette: Palette | None = None, **
     numbers = [row.seeds for row in comparison]
     seeds = " or ".join(map(str, sorted(set(numbers))))
     if len(comparison.results) == 1:
-        title, quantity = comparison[0].environment, comparison[0].measure
+        title, quantity = in_title(comparison[0].environment), comparison[0].measure
         points = {row.agent: (row.mean, row.low, row.high) for row in comparison}
         said = [f"Mean over {seeds} seeds, 95 % interval: {interval_method(min(numbers))}."]
         known = {row.optimum for row in comparison if row.optimum is not None}
@@ -119,7 +120,11 @@ def performance_profile(
             linestyle=looks[agent].line,
             linewidth=1.8,
         )
-    title = comparison[0].environment if len(comparison.results) == 1 else f"{len(comparison.results)} environments"
+    title = (
+        in_title(comparison[0].environment)
+        if len(comparison.results) == 1
+        else f"{len(comparison.results)} environments"
+    )
     dress_curves(axes, title, "score", "share of the runs with at least this score")
     axes.set_ylim(-0.02, 1.02)
     return finish(axes, look, [SCORES, BOOTSTRAP, *others(len(named), len(profiles))])

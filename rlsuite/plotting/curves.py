@@ -7,7 +7,6 @@ Every function here takes the `Results` of one agent or of several agents in one
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
 
-import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +29,7 @@ from rlsuite.plotting.figure import (
 )
 from rlsuite.plotting.figure_list import figure_of_results, only_of
 from rlsuite.plotting.intervals import Curve, draw_curves
-from rlsuite.plotting.labels import is_agent
+from rlsuite.plotting.labels import in_title, is_agent
 from rlsuite.plotting.style import MOST_NAMES, OPTIMUM, Look, Palette
 from rlsuite.training.results import Bounds, Record, Results, mean_bounds
 
@@ -128,9 +127,6 @@ UNITS: Final = {"steps": "environment steps", "episodes": "episodes"}
 """Labels of the units of time."""
 
 RETURN: Final = "return per episode"
-
-MODULE: Final = r"^[\w./-]+:(?=\S)"
-"""What stands before the id of an environment to import it."""
 
 SMOOTHING: Final = 50
 """By default a return is averaged over the number of episodes divided by this."""
@@ -458,7 +454,7 @@ def _draw(
     best = {curve.label for curve in ordered[: MOST_NAMES - len(lines)]}
     named, rest = ([curve for curve in curves if (curve.label in best) is told] for told in (True, False))
     said = [*draw_curves(axes, named, looks, look, references=lines, rest=rest), *notes, *dashed]
-    dress_curves(axes, re.sub(MODULE, "", runs[0].environment), unit, quantity)
+    dress_curves(axes, in_title(runs[0].environment), unit, quantity)
     count_along(axes)  # steps and episodes are whole numbers
     write_in_full(axes.yaxis)
     return finish(axes, look, said)

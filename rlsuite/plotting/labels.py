@@ -1,7 +1,8 @@
 """Names of states, actions, observations and solutions in figures."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from rlsuite.errors import ParameterError
 
@@ -21,6 +22,22 @@ def names(labels: Sequence[str] | None, number_of: int, what: str) -> list[str]:
     (['state 0', 'state 1'], ['rain', 'dry'])
     """
     return [f"{what} {number}" for number in range(number_of)] if labels is None else list(labels)
+
+
+MODULE: Final = r"^[\w./-]+:(?=\S)"
+"""The module or file before the name of an environment."""
+
+
+def in_title(environment: str, *before: str) -> str:
+    """The name of an environment in a title, after other words; nothing of one made from a model without a name.
+
+    Examples
+    --------
+    >>> in_title("my_package:Maze-v0"), in_title("TabularEnv"), in_title("Maze-v0", "Sarsa")
+    ('Maze-v0', '', 'Sarsa in Maze-v0')
+    """
+    name = "" if environment == "TabularEnv" else re.sub(MODULE, "", environment)
+    return " in ".join([*before, *([name] if name else [])])
 
 
 def counted(number: int, what: str) -> str:

@@ -19,6 +19,7 @@ from rlsuite.models import MDP
 from rlsuite.planning import solve
 from rlsuite.planning.mdp.value_iteration import value_iteration
 from rlsuite.plotting.figure import for_a_file
+from rlsuite.plotting.labels import in_title
 from rlsuite.plotting.movie_files import Frame, suffix_of, write_movie
 from rlsuite.plotting.values import value_maps
 from rlsuite.rendering.layout import GridLayout
@@ -106,7 +107,7 @@ def learning_movie(
     found = find_env(env, **kwargs)
     GridLayout.from_env(found)  # raises before anything is learned
     suffix_of(path)
-    title = f"{type(agent).__name__} in {facts_of(found).name}"
+    title = in_title(facts_of(found).name, type(agent).__name__)
     return write_movie(path, title, _drawn(path, found, _learned(agent, found, total, n, seed)), begin=-1)
 
 

@@ -15,6 +15,7 @@ from rlsuite.models.aliases import FloatArray
 from rlsuite.plotting.colour_scale import colour_scale, draw_bar, is_constant
 from rlsuite.plotting.figure import INK, ColourKeywords, dress_curves, finish, open_axes, takes_look
 from rlsuite.plotting.figure_list import figure_of_results, only_of
+from rlsuite.plotting.labels import in_title
 from rlsuite.plotting.parameter_studies import short, swept_runs
 from rlsuite.plotting.style import Palette
 from rlsuite.training.results import Results
@@ -103,7 +104,7 @@ def parameter_map(
     axes.add_patch(_frame(values[x].index(first.setting.get(x)), values[y].index(first.setting.get(y))))
     if means.size <= MOST_NUMBERS:
         _write_numbers(axes, means, scale)
-    dress_curves(axes, f"{_agent(best)} in {best.environment}", x, y)
+    dress_curves(axes, in_title(best.environment, _agent(best)), x, y)
     axes.grid(visible=False)
     for axis, given in ((axes.xaxis, values[x]), (axes.yaxis, values[y])):
         every = -(-len(given) // MOST_TICKS)

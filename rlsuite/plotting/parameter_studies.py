@@ -11,6 +11,7 @@ import numpy as np
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.plotting.figure import CURVE_SIZE, AxesKeywords, dress_curves, finish, open_axes, takes_look
 from rlsuite.plotting.figure_list import figure_of_results, only_of
+from rlsuite.plotting.labels import in_title
 from rlsuite.plotting.style import MOST_NAMES, OPTIMUM, REST, Palette, others
 from rlsuite.training.results import Results
 from rlsuite.training.statistics import interval_method
@@ -109,7 +110,7 @@ def parameter_study(
     if len(ticks) <= MOST_TICKS and look.get("xscale") is None:
         axes.set_xticks(ticks, [f"{value:.3g}" for value in ticks])
         axes.set_xticks([], minor=True)
-    dress_curves(axes, swept[0].environment, "value of the parameter" if own else along, rows[0].measure)
+    dress_curves(axes, in_title(swept[0].environment), "value of the parameter" if own else along, rows[0].measure)
     seeds = sorted({row.seeds for row in rows})
     interval = f", 95 % interval: {interval_method(seeds[0])}" if seeds[0] > 1 else ""
     return finish(

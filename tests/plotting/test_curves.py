@@ -288,6 +288,12 @@ def test_what_cannot_be_drawn_is_named(results_of):
 
 
 def test_agents_are_drawn_by_their_own_record(caption_of):
+    walk = rl.MDP.from_successors([[0, 1], [None, None]], [0, 1], gamma=0.9, start=0)
+    for model, title in ((walk, ""), (walk.replace(name="a walk"), "a walk")):
+        comparison = rl.compare([rl.QLearning(gamma=0.9)], model.to_env(), steps=20, seeds=2)
+        (results,) = comparison.results[title or "TabularEnv"]
+        for ax in (plotting.cumulative_reward(results), plotting.final_values(comparison)):
+            assert ax.get_title(loc="left") == title
     agents = [kind(gamma=0.9).learn("FrozenLake-v1", episodes=200, seed=1) for kind in (rl.QLearning, rl.Sarsa)]
     with pytest.warns(RlsuiteWarning, match="one seed for QLearning, Sarsa"):
         ax = plotting.episode_return(agents, smooth=1)
