@@ -104,6 +104,7 @@ class Explorer:
 
     def __init__(self, answer: Callable[..., object], sliders: Sequence[Slider], title: str) -> None:
         self.answer, self.sliders, self.title = answer, tuple(sliders), title
+        self._begun: object = None  # the answer where the sliders stand at first
         self.picture = cache(self._picture) if self.n_pictures <= KEPT else self._picture
 
     @property
@@ -121,6 +122,8 @@ class Explorer:
             answer = self.answer(**self.parameters(*at))
             if answer is None:
                 raise ParameterError("the function returned None: return a solution, a plan or an array")
+            if list(at) == self.begin():
+                self._begun = answer
             return picture_of_answer(answer)
         except RlsuiteError as error:
             return {"kind": "error", "text": str(error)}
@@ -229,7 +232,27 @@ class Explorer:
         return widget
 
     def _repr_mimebundle_(self, **asked: object) -> Any:
-        return self.widget()._repr_mimebundle_(**asked)
+        """The widget; and what its sliders show at first, for a page that is made of the notebook, or no widget."""
+        try:
+            data, *more = self.widget()._repr_mimebundle_(**asked)
+        except MissingPackage as error:
+            return {"text/plain": repr(self), "text/html": self._html(str(error))}
+        note = "Sliders move in a running notebook; explore(...).save('page.html') writes a page with them."
+        return {**data, "text/html": self._html(note)}, *more
+
+    def _html(self, note: str) -> str:
+        """The answer where the sliders stand at first, as it shows itself."""
+        at = self.begin()
+        picture = self.picture(*at)
+        if picture["kind"] == "error":
+            shown = f"<p>{escape(str(picture['text']))}</p>"
+        elif callable(own := getattr(self._begun, "_repr_html_", None)):
+            shown = str(own())
+        else:
+            shown = f"<pre>{escape(repr(self._begun))}</pre>"
+        places = zip(self.sliders, at, strict=True)
+        told = ", ".join(f"{slider.name} = {slider.texts[place]}" for slider, place in places)
+        return f"<p><b>{escape(self.title)}</b>: {escape(told)}</p>\n{shown}\n<p><small>{escape(note)}</small></p>"
 
     def __repr__(self) -> str:
         sliders = ", ".join(f"{s.name}: {s.texts[0]} to {s.texts[-1]}" for s in self.sliders)

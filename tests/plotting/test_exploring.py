@@ -100,10 +100,17 @@ def test_a_widget_follows_its_sliders(monkeypatch):
     widget = explorer.widget()
     widget.at = [0, 1]
     assert widget.picture["text"].startswith(f"Value at the start: {lake(0.5, slippery=False).value_at_start:.6g}")
-    assert "application/vnd.jupyter.widget-view+json" in explorer._repr_mimebundle_()[0]
+    data = explorer._repr_mimebundle_()[0]
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert data["text/html"].startswith("<p><b>lake</b>: gamma = 0.9, slippery = True</p>\n<div class=")
+    assert "<svg" in data["text/html"]
+    assert "save(&#x27;page.html&#x27;) writes a page" in data["text/html"]
     monkeypatch.setattr(exploring, "_widget_class", lambda: exploring.import_module("no_such_package"))
     with pytest.raises(MissingPackage, match=r"pip install 'rlsuite\[widgets\]'; explore.* writes a page"):
         explorer.widget()
+    data = explorer._repr_mimebundle_()
+    assert data["text/plain"] == repr(explorer)
+    assert "pip install &#x27;rlsuite[widgets]&#x27;" in data["text/html"]
 
 
 MOVES = """
