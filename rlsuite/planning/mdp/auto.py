@@ -122,7 +122,8 @@ def auto(mdp: MDP, *, max_iterations: int | None = None, **limits: Unpack[TimeLi
 def in_turns(lookahead: Lookahead, watch: Watch) -> Solution:
     """Give slices to the methods until the bounds on V* are close enough."""
     now = Progress(lookahead, typical_value(lookahead))
-    methods = (Follow(now, watch), Sweep(now, watch), Evaluate(now, watch))
+    evaluate = Evaluate(now, watch)
+    methods = (Follow(now, watch, evaluate), Sweep(now, watch), evaluate)
     with watch:
         now.back_up()
         while watch.goes_on(now.bound):
@@ -234,10 +235,11 @@ class Follow(Method):
 
     name = "modified_policy_iteration"
 
-    def __init__(self, now: Progress, watch: Watch) -> None:
+    def __init__(self, now: Progress, watch: Watch, evaluate: "Evaluate") -> None:
         super().__init__(now, watch)
         self.series = ValueSeries(self.lookahead)
         self.in_vain = 1
+        self.evaluate = evaluate
 
     def least(self) -> float:
         """Return the work of the shortest slice."""
@@ -247,7 +249,10 @@ class Follow(Method):
         """Add some terms."""
         now, bound = self.now, self.now.bound
         another = self.series.begin(now.action, now.before, now.value, now.change)
-        deepest = max(SHORTEST, int(self.work / self.per_policy))
+        most = self.work
+        if not another:  # this policy is worth an accurate value, which the other method may have for less
+            most = min(most, UNKNOWN * self.evaluate.least())
+        deepest = max(SHORTEST, int(most / self.per_policy))
         terms, width = add_terms(self.series, now.value, bound if another else 0.0, self.watch, deepest)
         # as fast as the bounds on the value of the policy come together, those on V* would, were it the best one
         promised = log(bound / max(width, self.series.floor, min(bound, self.watch.tol)))
