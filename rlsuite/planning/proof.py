@@ -232,9 +232,10 @@ def plain_file(path: str | PathLike[str]) -> str | None:
         text = Path(path).read_text("utf-8-sig", "replace")
     except OSError as cause:
         raise FileError(f"{path} cannot be read: {cause.strerror or cause}") from cause
-    if not readable(text):
-        text = plain_lines(path) or ""
-    return text if readable(text) else None
+    if readable(text):
+        return text
+    written = plain_lines(path) or ""
+    return written if readable(written) else None
 
 
 def text_of(model: MDP | POMDP) -> str:

@@ -11,12 +11,14 @@ with v >= H v. What rounding spoils is mended by a constant.
 """
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
+from scipy.sparse.linalg import bicgstab
 
+from rlsuite.core.threads import one_blas_thread
 from rlsuite.errors import ParameterError
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.verify import Model
@@ -33,10 +35,19 @@ MOST_SHARES, MOST_NUMBERS = 2**22, 2**24
 MOST_POINTS = 400
 """Points of a proof."""
 
+FEW_NODES, MOST_NODES, MOST_VALUES = 60, 1_000, 2**20
+"""Nodes of a controller, four times as many with each attempt, and their values in all states."""
+
+DENSE = 0.05
+"""Share of entries other than 0 from which on a full array takes less time than a sparse one."""
+
+CLOSE, ITERATIONS = 1e-12, 1_000
+"""Residual of BiCGSTAB in times of the rewards, and its iterations at most; what it leaves, sweeps mend."""
+
 ROUNDS = 4
 """How often the points are chosen anew, by the bounds of the former."""
 
-ROUNDS_BELOW = 12
+ROUNDS_BELOW = 40
 """Steps of policy iteration, at most."""
 
 PATIENCE = 3
@@ -107,24 +118,40 @@ def best(vectors: FloatArray, belief: FloatArray) -> int:
 
 
 def controller_of(arrays: Arrays, vectors: FloatArray, actions: IndexArray) -> Controller:
+    """Return a controller that is worth as much at the start as the plan, if one is found that is not too large."""
+    possible = np.flatnonzero(arrays.start)
+    wanted = float((vectors[:, possible] @ arrays.start[possible]).max())
+    most = max(1, min(MOST_NODES, MOST_VALUES // arrays.start.size))
+    nodes = min(FEW_NODES, most)
+    found = improved(arrays, vectors, actions, nodes)
+    while float((found.value @ arrays.start).max()) < wanted and nodes < most:
+        nodes = min(4 * nodes, most)
+        another = improved(arrays, vectors, actions, nodes)
+        found = max(found, another, key=lambda each: float((each.value @ arrays.start).max()))
+    return found
+
+
+def improved(arrays: Arrays, vectors: FloatArray, actions: IndexArray, nodes: int) -> Controller:
     """Return a controller with a node for each belief that the plan meets, improved by policy iteration.
 
     Ji, Parr, Li, Liao and Carin 2007, point-based policy iteration: each node takes the action, and goes on with the
     nodes, that are the best in its belief by the values of the present ones; then all are evaluated.
     """
     least = float(arrays.reward.min()) / (1.0 - arrays.gamma)
-    met = explored(arrays, lambda b: int(actions[best(vectors, b)]), most_points(arrays))
+    met = explored(arrays, lambda b: int(actions[best(vectors, b)]), nodes)
     beliefs = np.array([belief for _, belief in met])
-    first = [best(vectors, belief) for belief in beliefs]
-    chosen, value = actions[first], np.maximum(vectors[first], least)
-    after = following(arrays, beliefs)
-    flat, rows = after.reshape(-1, beliefs.shape[1]), np.arange(len(beliefs))
-    found = Controller(chosen, np.zeros((len(beliefs), after.shape[2]), dtype=np.int64), np.full_like(value, least))
+    first = [best(vectors, belief) for _, belief in met]
+    chosen, value, rows = actions[first], np.maximum(vectors[first], least), np.arange(len(met))
+    then: IndexArray = np.zeros((len(met), len(arrays.joint), len(arrays.joint[0])), dtype=np.int64)
+    found = Controller(chosen, then[:, 0], np.full_like(value, least))
     for k in range(ROUNDS_BELOW):
-        ahead = flat @ value.T
-        then = np.argmax(ahead, axis=1).reshape(after.shape[:3])
+        earned = beliefs @ arrays.reward.T
+        for a, z, after in followers(arrays, csr_array(beliefs)):
+            crowded = after.nnz > DENSE * after.shape[0] * after.shape[1]
+            ahead: FloatArray = (after.toarray() if crowded else after) @ value.T
+            then[:, a, z] = np.argmax(ahead, axis=1)
+            earned[:, a] += arrays.gamma * ahead[rows, then[:, a, z]]
         if k > 0:
-            earned = beliefs @ arrays.reward.T + arrays.gamma * ahead.max(axis=1).reshape(after.shape[:3]).sum(axis=2)
             chosen = np.argmax(earned, axis=1)
         successors = then[rows, chosen]
         value = controller_value(arrays, chosen, successors, value)
@@ -152,24 +179,36 @@ def _met(arrays: Arrays, whole: Controller) -> Controller:
 def controller_value(arrays: Arrays, actions: IndexArray, successors: IndexArray, value: FloatArray) -> FloatArray:
     """Return about the value (n, S) of a controller of n nodes, from a first guess of it."""
     size = float(np.abs(arrays.reward).max()) / (1.0 - arrays.gamma)
+    ahead, reward = chain_of(arrays, actions, successors), arrays.reward[actions].reshape(-1)
+    flat = value.reshape(-1)
+    with one_blas_thread():
+        solved, _ = bicgstab(
+            eye_array(flat.size, format="csr") - ahead, reward, x0=flat, rtol=CLOSE, maxiter=ITERATIONS
+        )
+    flat = min(flat, solved, key=lambda each: float(np.abs(reward + ahead @ each - each).max()))
     for _ in range(MOST_SWEEPS):
-        renewed = backup(arrays, actions, successors, value)
-        change = float(np.abs(renewed - value).max())
-        value = renewed
+        renewed = reward + ahead @ flat
+        change = float(np.abs(renewed - flat).max())
+        flat = renewed
         if change <= 4.0 * EPS * size:
             break
-    return value
+    return flat.reshape(value.shape)
 
 
-def backup(arrays: Arrays, actions: IndexArray, successors: IndexArray, value: FloatArray) -> FloatArray:
-    """Return what each node of a controller earns, if its successors have these values."""
-    renewed = arrays.reward[actions]
+def chain_of(arrays: Arrays, actions: IndexArray, successors: IndexArray) -> Any:
+    """Return gamma Pr(s', j | s, i) of node i and state s to node j and state s': sparse (n S, n S)."""
+    n, states = actions.size, arrays.start.size
+    row, column, weight = list[IndexArray](), list[IndexArray](), list[FloatArray]()
     for a, views in enumerate(arrays.joint):
         own = np.flatnonzero(actions == a)
         for z, matrix in enumerate(views):
-            if matrix is not None and own.size:
-                renewed[own] += arrays.gamma * (matrix @ value[successors[own, z]].T).T
-    return renewed
+            if matrix is not None:
+                entries = matrix.tocoo()
+                row.append((own[:, np.newaxis] * states + entries.row).reshape(-1))
+                column.append((successors[own, z][:, np.newaxis] * states + entries.col).reshape(-1))
+                weight.append(np.tile(arrays.gamma * entries.data, own.size))
+    where = np.concatenate(row), np.concatenate(column)
+    return csr_array((np.concatenate(weight), where), shape=(n * states, n * states))
 
 
 # ------------------------------------------------------------------------------------------------ above
@@ -268,6 +307,14 @@ def points_from_the_start(arrays: Arrays, uppers: FloatArray) -> Points:
 # ------------------------------------------------------------------------------------------------ both
 
 
+def followers(arrays: Arrays, beliefs: Any) -> Iterator[tuple[int, int, Any]]:
+    """Yield actions, observations, and what follows beliefs (n, S) with these, times how likely it is; all sparse."""
+    for a, views in enumerate(arrays.joint):
+        for z, matrix in enumerate(views):
+            if matrix is not None:
+                yield a, z, beliefs @ matrix
+
+
 def most_points(arrays: Arrays) -> int:
     """Return how many beliefs there is room for."""
     each = len(arrays.joint) * len(arrays.joint[0])
@@ -350,7 +397,8 @@ def proof_of_plan(text: str, spare: int, vectors: FloatArray, actions: IndexArra
     # Rounding of the sums, of the rows and of the decimals, in every backup.
     rounding = 4.0 * EPS * grid.largest * (len(model.states) + 8) + (spare + 2) * float(grid.unit)
     slack = 1.0 - arrays.gamma
-    short = float((value - backup(arrays, chosen, successors, value)).max(initial=0.0))
+    ahead = chain_of(arrays, chosen, successors) @ value.reshape(-1)
+    short = float((value.reshape(-1) - ahead - arrays.reward[chosen].reshape(-1)).max(initial=0.0))
     value = value - (short + rounding) / slack
     uppers = uppers + (float((informed_backup(arrays, uppers) - uppers).max(initial=0.0)) + rounding) / slack
     points = points_from_the_start(arrays, uppers)
