@@ -55,14 +55,10 @@ def picture_of_answer(answer: object) -> Picture:
 
 
 def look() -> Mapping[str, object]:
-    """The colours of all pictures, each with that of the ink on it."""
-
-    def inked(ground: colours.Colour) -> tuple[str, str]:
-        return colours.hexadecimal(ground), colours.hexadecimal(colours.ink_on(ground))
-
-    shades: list[list[int]] = colours.heat(np.linspace(0.0, 1.0, SHADES)).tolist()
+    """The colours of all pictures; those of numbers with that of the ink on each."""
+    shades = colours.heat(np.linspace(0.0, 1.0, SHADES))
     return {
-        "heat": [inked((red, green, blue)) for red, green, blue in shades],
+        "heat": list(zip(colours.hexadecimals(shades), colours.hexadecimals(colours.inks_on(shades)), strict=True)),
         "palette": [colours.hexadecimal(of) for of in ACTIONS],
         "blue": colours.hexadecimal(colours.BLUE),
         "line": colours.hexadecimal(colours.LINE),

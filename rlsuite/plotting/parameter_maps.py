@@ -13,11 +13,12 @@ from rlsuite.errors import ParameterError, unknown
 from rlsuite.experiments.rows import sign_of
 from rlsuite.models.aliases import FloatArray
 from rlsuite.plotting.colour_scale import colour_scale, draw_bar, is_constant
-from rlsuite.plotting.figure import INK, ColourKeywords, dress_curves, finish, open_axes, takes_look
+from rlsuite.plotting.figure import ColourKeywords, dress_curves, finish, open_axes, takes_look
 from rlsuite.plotting.figure_list import figure_of_results, only_of
 from rlsuite.plotting.labels import in_title
 from rlsuite.plotting.parameter_studies import short, swept_runs
 from rlsuite.plotting.style import Palette
+from rlsuite.rendering.colours import hexadecimals, inks_on
 from rlsuite.training.results import Results
 
 if TYPE_CHECKING:
@@ -30,9 +31,6 @@ MOST_NUMBERS: Final = 120
 """Up to so many cells have their numbers written in them."""
 
 MOST_TICKS: Final = 12
-
-DARK: Final = 1.5
-"""On colours whose red, green and blue are less than this together, numbers are white."""
 
 
 @figure_of_results
@@ -137,9 +135,10 @@ def _is_in(run: Results, fixed: Mapping[str, object]) -> bool:
 
 
 def _write_numbers(axes: "Axes", means: FloatArray, scale: "ScalarMappable") -> None:
-    for (row, column), mean in np.ndenumerate(means):
+    shades = scale.to_rgba(np.ma.masked_invalid(means).ravel(), bytes=True)[:, :3]
+    inks = hexadecimals(inks_on(shades))
+    for ((row, column), mean), ink in zip(np.ndenumerate(means), inks, strict=True):
         if np.isfinite(mean):
-            ink = "white" if sum(scale.to_rgba(cast("Any", mean))[:3]) < DARK else INK
             axes.text(column + 0.5, row + 0.5, f"{mean:.3g}", ha="center", va="center", fontsize=7, color=ink)
 
 

@@ -339,7 +339,7 @@ def _draw_lines(
     levels = np.asarray(MaxNLocator(LEVELS, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high), dtype=np.float64)
     inside = levels[(levels > low) & (levels < high)]
     shades: Any = scale.to_rgba(inside, bytes=True)
-    inks = [colours.hexadecimal(colours.ink_on((int(r), int(g), int(b)))) for r, g, b, _ in shades]
+    inks = colours.hexadecimals(colours.inks_on(shades[:, :3]))
     if inside.size:
         lines = axes.contour(x, y, np.ma.masked_invalid(values), levels=inside, colors=inks, linewidths=0.8)
         axes.clabel(lines, fontsize=TICK_SIZE - 1, fmt=_number)

@@ -90,17 +90,11 @@ def hexadecimals(colours: NDArray[np.uint8]) -> list[str]:
     return [f"#{colour:06x}" for colour in (colours @ np.array([65536, 256, 1])).tolist()]
 
 
-def ink_on(background: Colour) -> Colour:
-    """Black or white, whichever has the larger contrast to `background`.
-
-    >>> ink_on((253, 231, 37)) == INK, ink_on((68, 1, 84)) == PAPER
-    (True, True)
-    """
-    red, green, blue = inks_on(np.array(background, dtype=np.uint8)).tolist()
-    return red, green, blue
-
-
 def inks_on(backgrounds: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """(..., 3) black or white, whichever has the larger contrast to (..., 3), by its luma (ITU-R BT.601)."""
+    """(..., 3) black or white, whichever has the larger contrast to (..., 3), by its luma (ITU-R BT.601).
+
+    >>> inks_on(heat(np.array([0.0, 1.0]))).tolist() == [list(PAPER), list(INK)]
+    True
+    """
     light = backgrounds @ np.array([0.299, 0.587, 0.114]) > 110
     return np.where(light[..., np.newaxis], np.array(INK, dtype=np.uint8), np.array(PAPER, dtype=np.uint8))

@@ -6,7 +6,7 @@ from matplotlib import pyplot as plt
 import rlsuite as rl
 from rlsuite.errors import EnvironmentNotFound, NotLearned, ParameterError, UnsuitableEnvironment
 from rlsuite.plotting import q_map, value_map, value_maps
-from rlsuite.rendering import GridLayout
+from rlsuite.rendering import GridDrawing, GridLayout, scene
 from rlsuite.rendering.colours import PAPER, UNKNOWN, VIRIDIS, WALL
 from rlsuite.rendering.scene import GOAL, PIT
 
@@ -194,12 +194,19 @@ def test_gymnasiums_grids_have_no_arrows_where_nobody_acts(env_id, n_arrows):
     assert ax.get_title(loc="left") == env_id
 
 
-def test_walls_holes_marks_without_a_state_and_missing_values():
+def test_walls_holes_new_marks_marks_without_a_state_and_missing_values(monkeypatch):
     layout = GridLayout(1, 4, [(0, 0), (0, 2), (-1, -1)], walls=[[False, True, False, False]])
     ax = value_map(layout, [1.0, np.nan, 5.0])
     assert [tuple(colour) for colour in ax.images[0].get_array()[0, 1:]] == [WALL, UNKNOWN, PAPER]
     ax = value_map(GridLayout(1, 2, [(0, 0)], marks={(0, 1): "X"}), [1.0])
     assert tuple(ax.images[0].get_array()[0, 1]) == PIT.colour
+    monkeypatch.setitem(scene.MARKS, "K", scene.Kind("key", (1, 2, 3), symbol="square", ink=(4, 5, 6)))
+    layout = GridLayout(1, 2, [(0, 0), (0, 1)], marks={(0, 1): "K"}, idle=[False, True])
+    ax = value_map(layout, [1.0, 2.0])
+    assert tuple(ax.images[0].get_array()[0, 1]) == (1, 2, 3)
+    assert squares_of(ax, "key") == {(0, 1)}
+    assert [text.get_text() for text in legend_of(ax)] == ["key"]
+    assert [1, 2, 3] in GridDrawing(layout).rgb(0).reshape(-1, 3).tolist()
 
 
 def test_an_environment_may_be_named():

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 from matplotlib import colormaps
 
-from rlsuite.rendering.colours import heat, ink_on
+from rlsuite.rendering.colours import heat, inks_on
 
 
 def test_the_embedded_table_is_viridis():
@@ -25,8 +25,9 @@ def test_larger_is_lighter():
 
 
 def test_ink_stands_out_on_every_shade():
-    for colour in heat(np.linspace(0.0, 1.0, 64)).tolist():
-        light, dark = sorted((luminance(ink_on(tuple(colour))), luminance(colour)), reverse=True)
+    shades = heat(np.linspace(0.0, 1.0, 64))
+    for colour, ink in zip(shades.tolist(), inks_on(shades).tolist(), strict=True):
+        light, dark = sorted((luminance(ink), luminance(colour)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) > 3.7
 
 
