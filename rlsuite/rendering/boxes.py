@@ -6,11 +6,13 @@ from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from rlsuite.errors import ParameterError, unknown
-from rlsuite.rendering.canvas import Sheet, fitted, with_caption, write
+from rlsuite.rendering.canvas import fitted, painted_on, with_caption, write
 from rlsuite.rendering.colours import FLOOR, INK, LINE, ORANGE, PAPER
 from rlsuite.rendering.drawing import status
+from rlsuite.rendering.scene import Polygons, Scene, rounded
 
 LARGEST_BOX: Final = 96
 """Side in pixels of the boxes of a short row."""
@@ -134,15 +136,13 @@ class BoxesDrawing:
         chosen = self._highlighted(state, action)
         page, side = self._page(chosen), self._side
         n_rows = -(-min(len(self.labels), BOXES_ON_A_PAGE) // self._columns)
-        sheet = Sheet(self._columns * side + 2 * MARGIN, n_rows * side + 2 * MARGIN, PAPER)
-        for place, box in enumerate(page):
-            self._paint_box(sheet, *self._corner(place), highlighted=box == chosen)
-        picture = sheet.finish()
+        size = (self._columns * side + 2 * MARGIN, n_rows * side + 2 * MARGIN)
+        picture = painted_on(Image.new("RGB", size, PAPER), self._boxes(page, chosen), side, (MARGIN, MARGIN))
         shown = [fitted(self.labels[box], 0.74 * side, round(0.22 * side), 8) for box in page]
-        size = min(size for _, size in shown)
+        letters = min(size for _, size in shown)
         for place, (text, _) in enumerate(shown):
-            left, top = self._corner(place)
-            write(picture, (left + side / 2, top + side / 2), text, size, INK)
+            row, column = divmod(place, self._columns)
+            write(picture, (MARGIN + (column + 0.5) * side, MARGIN + (row + 0.5) * side), text, letters, INK)
         return with_caption(picture, status(self._action_word(action), reward, caption))
 
     def _highlighted(self, state: int, action: int | None) -> int | None:
@@ -167,14 +167,12 @@ class BoxesDrawing:
     def _side(self) -> int:
         return min(LARGEST_BOX, PICTURE_WIDTH // self._columns)
 
-    def _corner(self, place: int) -> tuple[int, int]:
-        row, column = divmod(place, self._columns)
-        return MARGIN + column * self._side, MARGIN + row * self._side
-
-    def _paint_box(self, sheet: Sheet, left: int, top: int, *, highlighted: bool) -> None:
-        gap, edge = 0.05 * self._side, 3 if highlighted else 1.5
-        right, bottom = left + self._side - gap, top + self._side - gap
-        left_edge, top_edge, radius = left + gap, top + gap, 0.12 * self._side
-        sheet.box(left_edge, top_edge, right, bottom, INK if highlighted else LINE, radius=radius)
-        inside = (left_edge + edge, top_edge + edge, right - edge, bottom - edge)
-        sheet.box(*inside, ORANGE if highlighted else FLOOR, radius=radius - edge)
+    def _boxes(self, page: range, chosen: int | None) -> Scene:
+        middles = np.array([divmod(place, self._columns)[::-1] for place in range(len(page))], dtype=np.float64)
+        is_chosen = np.array([box == chosen for box in page])
+        scene: list[Polygons] = []
+        for which, edge, outside, inside in ((~is_chosen, 1.5, LINE, FLOOR), (is_chosen, 3.0, INK, ORANGE)):
+            for to, colour in ((0.45, outside), (0.45 - edge / self._side, inside)):
+                corners = middles[which, np.newaxis] + rounded(-to, -to, to, to, to - 0.33)
+                scene.append(Polygons("boxes", corners, np.tile(np.array(colour, dtype=np.uint8), (len(corners), 1))))
+        return scene

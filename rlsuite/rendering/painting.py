@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
@@ -10,11 +10,21 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from rlsuite.rendering.arrows import Displacement, unit
-from rlsuite.rendering.canvas import Point, Sheet, paint
+from rlsuite.rendering.canvas import paint, painted_on
 from rlsuite.rendering.colours import INK, ORANGE, Colour
 from rlsuite.rendering.layout import GridLayout, Square
 from rlsuite.rendering.overlay import Overlay
-from rlsuite.rendering.scene import LETTERS_FROM, NUMBERS_FROM, grid_scene, square_colours
+from rlsuite.rendering.scene import (
+    LETTERS_FROM,
+    NUMBERS_FROM,
+    Cells,
+    Scene,
+    disc,
+    grid_scene,
+    ring,
+    shapes,
+    square_colours,
+)
 
 LARGEST_SQUARE: Final = 96
 """Side in pixels of the squares of a small grid."""
@@ -41,11 +51,14 @@ class GridPainting:
         What is drawn over the squares.
     colours
         Colours of single squares, instead of those of their values and marks.
+    walls
+        Between squares.
     """
 
     layout: GridLayout
     overlay: Overlay
     colours: Mapping[Square, Colour] = field(default_factory=lambda: {})
+    walls: Scene = ()
 
     @property
     def side(self) -> int:
@@ -54,52 +67,50 @@ class GridPainting:
         by_area = int((PICTURE_AREA / (rows * columns)) ** 0.5)
         return max(1, min(LARGEST_SQUARE, by_area, LONGEST_SIDE // max(rows, columns)))
 
-    def centre(self, row: int, column: int) -> Point:
-        """Middle of a square: x and y in pixels."""
-        # A line of one pixel runs along the upper and the left edge of every square.
-        return MARGIN + (column + 0.5) * self.side + 0.5, MARGIN + (row + 0.5) * self.side + 0.5
-
     def with_agent(self, state: int, action: int | None) -> Image.Image:
         """The picture with the agent on it, facing where its last action led; without it for a state off the grid."""
         picture = Image.fromarray(self._background)
         row, column = self.layout.cells[state].tolist()
-        if row < 0:
-            return picture
-        side = self.side
-        reach = max(side // 2 + 2, 6)
-        x, y = self.centre(row, column)
-        corner = int(x) - reach, int(y) - reach
-        patch = picture.crop((*corner, corner[0] + 2 * reach, corner[1] + 2 * reach))
-        sheet = Sheet(*patch.size, patch)
-        middle = x - corner[0], y - corner[1]
-        move = (0, 0) if action is None or self.layout.arrows is None else unit(self.layout.arrows[action])
-        beak = move != (0, 0) and side >= LETTERS_FROM
-        if self.overlay.is_empty or side < NUMBERS_FROM:
-            if beak:
-                sheet.polygon(_beak(middle, move, 0.26 * side, 0.155 * side, 0.20 * side), INK)
-            radius = max(0.30 * side, 2.5)
-            sheet.disc(middle, radius, INK)
-            sheet.disc(middle, radius - max(0.025 * side, 0.7), ORANGE)
-        else:
-            # A disc would hide the number.
-            sheet.frame(middle, 0.5 * side, 0.06 * side, ORANGE, INK)
-            if beak:
-                sheet.polygon(_beak(middle, move, 0.36 * side, 0.12 * side, 0.13 * side), INK)
-        picture.paste(sheet.finish(), corner)
+        if row >= 0:
+            move = (0, 0) if action is None or self.layout.arrows is None else unit(self.layout.arrows[action])
+            self.draw(picture, (row, column), _agent(self.side, move, plain=self.overlay.is_empty))
         return picture
+
+    def draw(self, picture: Image.Image, square: Square, scene: Scene) -> None:
+        """Draw on one square of the picture, whose middle is (0, 0) for the scene."""
+        reach = max(self.side // 2 + 2, 6)
+        row, column = square
+        left, top = (int(MARGIN + (place + 0.5) * self.side) - reach for place in (column, row))
+        patch = picture.crop((left, top, left + 2 * reach, top + 2 * reach))
+        origin = MARGIN + column * self.side - left, MARGIN + row * self.side - top
+        picture.paste(painted_on(patch, scene, self.side, origin), (left, top))
 
     @cached_property
     def _background(self) -> NDArray[np.uint8]:
         squares = square_colours(self.overlay)
         for square, colour in self.colours.items():
             squares[square] = colour
-        return np.asarray(paint(grid_scene(self.overlay, squares, self.side), self.side, MARGIN), dtype=np.uint8)
+        cells, *others = grid_scene(self.overlay, squares, self.side)
+        assert isinstance(cells, Cells)
+        return np.asarray(paint(cells, [*others, *self.walls], self.side, MARGIN), dtype=np.uint8)
 
 
-def _beak(centre: Point, move: Displacement, base: float, height: float, half_width: float) -> list[Point]:
-    """Corners of a triangle `base` away from the centre that points where the agent moved."""
-    along = np.array([move[1], move[0]]) / np.hypot(*move)
-    across = np.array([-along[1], along[0]])
-    foot = np.array(centre) + base * along
-    corners = [foot + half_width * across, foot + height * along, foot - half_width * across]
-    return [(float(x), float(y)) for x, y in corners]
+@lru_cache(maxsize=64)
+def _agent(side: int, move: Displacement, *, plain: bool) -> Scene:
+    """A disc, or a frame over a number, which a disc would hide; with a beak towards the last move."""
+    with_disc = plain or side < NUMBERS_FROM
+    base, height, half = (0.26, 0.155, 0.20) if with_disc else (0.36, 0.12, 0.13)
+    along = np.array([move[1], move[0]]) / (np.hypot(*move) or 1.0)
+    across = half * along[::-1] * (-1.0, 1.0)
+    beak = (base * along + np.stack([across, height * along, -across]), INK)
+    beaks = [beak] if move != (0, 0) and side >= LETTERS_FROM else []
+    if not with_disc:
+        return shapes("agent", *framed(0.5, side, ORANGE), *beaks)
+    radius = max(0.30, 2.5 / side)
+    return shapes("agent", *beaks, (disc(radius), INK), (disc(radius - max(0.025, 0.7 / side)), ORANGE))
+
+
+def framed(reach: float, side: int, colour: Colour) -> list[tuple[NDArray[np.float64], Colour]]:
+    """A square frame with a line on both sides."""
+    line = max(0.018, 1.0 / side)
+    return [(ring(reach, 0.06 + 2.0 * line), INK), (ring(reach - line, 0.06), colour)]

@@ -7,6 +7,7 @@ The side of a square is the unit of length. The middle of the first square is (0
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -93,19 +94,14 @@ MARKS: Final = {"S": START, "G": GOAL, "X": PIT, "H": PIT}
 
 END: Final = Kind("end", UNKNOWN, symbol="square", ink=(92, 97, 104))
 
-
-def _round(n_corners: int) -> NDArray[np.float64]:
-    """(n_corners, 2) points round (0, 0), the first of them above it."""
-    turn = np.arange(n_corners) * (2.0 * np.pi / n_corners)
-    return np.stack([np.sin(turn), -np.cos(turn)], axis=1)
-
-
+_TURN: Final = np.arange(10)[:, np.newaxis] * (np.pi / 5.0)
+_STAR: Final = np.concatenate([np.sin(_TURN), -np.cos(_TURN)], axis=1) * np.tile([(1.0,), (0.38,)], (5, 1))
 _CROSS: Final = [
     (1, 0), (2, 1), (1, 2), (0, 1), (-1, 2), (-2, 1), (-1, 0), (-2, -1), (-1, -2), (0, -1), (1, -2), (2, -1),
 ]  # fmt: skip
 
 SYMBOLS: Final[Mapping[str, NDArray[np.float64]]] = {
-    "star": 0.18 * _round(10) * np.tile([(1.0,), (0.38,)], (5, 1)),
+    "star": 0.18 * _STAR,
     "cross": 0.09 * np.array(_CROSS, dtype=np.float64),
     "square": 0.18 * np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]),
 }
@@ -196,6 +192,33 @@ def square_colours(overlay: Overlay, of_states: NDArray[np.uint8] | None = None)
     return colours
 
 
+@lru_cache(maxsize=64)
+def rounded(left: float, top: float, right: float, bottom: float, radius: float = 0.0) -> NDArray[np.float64]:
+    """(32, 2) corners of a box whose own corners are rounded."""
+    turn = (np.arange(32) + 0.5) * (np.pi / 16.0)
+    x = np.where(np.sin(turn) > 0.0, right - radius, left + radius) + radius * np.sin(turn)
+    y = np.where(np.cos(turn) > 0.0, top + radius, bottom - radius) - radius * np.cos(turn)
+    corners = np.stack([x, y], axis=1)
+    corners.flags.writeable = False
+    return corners
+
+
+def disc(radius: float) -> NDArray[np.float64]:
+    """(32, 2) corners of a disc round (0, 0)."""
+    return rounded(-radius, -radius, radius, radius, radius)
+
+
+def ring(reach: float, thickness: float) -> NDArray[np.float64]:
+    """(66, 2) corners of a square frame round (0, 0), whose sides are `reach` away."""
+    outer, inner = (rounded(-to, -to, to, to, 0.03) for to in (reach, reach - thickness))
+    return np.concatenate([outer, outer[:1], inner[:1], inner[::-1]])
+
+
+def shapes(name: str, *parts: tuple[NDArray[np.float64], Colour]) -> Scene:
+    """Polygons, each with its colour."""
+    return [Polygons(name, corners[np.newaxis], np.array([colour], dtype=np.uint8)) for corners, colour in parts]
+
+
 def _symbols(kind: Kind, where: NDArray[np.bool_]) -> Polygons:
     middles = np.argwhere(where)[:, ::-1].astype(np.float64)
     corners = middles[:, np.newaxis] + SYMBOLS[kind.symbol]
@@ -220,7 +243,7 @@ def _arrows(overlay: Overlay, inks: NDArray[np.uint8], side: float, lift: float)
     tail = middle - (np.where(alone, 0.6, 0.0) * reach)[:, np.newaxis] * move
     tip = middle + (np.where(alone, 0.75, 1.0) * reach)[:, np.newaxis] * move
     outlines = _outlines(tail[~still], tip[~still], max(0.045, 0.8 / side))
-    dots = middle[still, np.newaxis] + 0.07 * _round(24)
+    dots = middle[still, np.newaxis] + disc(0.07)
     shown = [Polygons("arrows", outlines, ink[~still]), Polygons("stays", dots, ink[still])]
     return [shape for shape in shown if len(shape.colours)]
 

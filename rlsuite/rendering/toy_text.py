@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.rendering.canvas import Sheet, with_caption
+from rlsuite.rendering.canvas import with_caption
 from rlsuite.rendering.colours import BLUE, GREEN, INK, PURPLE, VERMILLION, WALL, YELLOW, Colour, tint
 from rlsuite.rendering.drawing import Drawing, status
 from rlsuite.rendering.grid import GridDrawing
 from rlsuite.rendering.layout import GridLayout, Square
 from rlsuite.rendering.overlay import Overlay
-from rlsuite.rendering.painting import MARGIN, GridPainting
+from rlsuite.rendering.painting import GridPainting, framed
+from rlsuite.rendering.scene import disc, rounded, shapes
 
 if TYPE_CHECKING:
     from rlsuite.core.aliases import Env
@@ -124,24 +125,11 @@ class TaxiDrawing:
         painting = self._painting
         row, column, passenger, destination = self.decode(state)
         picture = painting.with_agent(state, None if action is None or action >= IN_TAXI else action)
-        sheet, side = Sheet(picture.width, picture.height, picture), painting.side
-        n_rows, n_columns = painting.layout.n_rows, painting.layout.n_columns
-        for wall_row, wall_column in self._walls:
-            x, y = MARGIN + wall_column * side + 0.5, MARGIN + wall_row * side
-            sheet.box(x - 0.03 * side, y, x + 0.03 * side, y + side, WALL)
-        ends = (MARGIN + n_columns * side + 0.5, MARGIN + n_rows * side + 0.5)
-        sheet.box(MARGIN - 2, MARGIN - 2, ends[0] + 2, MARGIN + 1, WALL)
-        sheet.box(MARGIN - 2, ends[1] - 1, ends[0] + 2, ends[1] + 2, WALL)
-        sheet.box(MARGIN - 2, MARGIN - 2, MARGIN + 1, ends[1] + 2, WALL)
-        sheet.box(ends[0] - 1, MARGIN - 2, ends[0] + 2, ends[1] + 2, WALL)
-        sheet.frame(painting.centre(*self.places[destination]), 0.46 * side, 0.06 * side, PURPLE, INK)
-        x, y = painting.centre(row, column)
-        if passenger != IN_TAXI:
-            x, y = painting.centre(*self.places[passenger])
-            x, y = x + 0.28 * side, y - 0.28 * side
-        sheet.disc((x, y), 0.13 * side, INK)
-        sheet.disc((x, y), 0.105 * side, PURPLE)
-        return with_caption(sheet.finish(), self._status(state, action, reward, caption))
+        painting.draw(picture, self.places[destination], shapes("target", *framed(0.46, painting.side, PURPLE)))
+        place, aside = ((row, column), 0.0) if passenger == IN_TAXI else (self.places[passenger], 0.28)
+        rider = [(disc(radius) + np.array((aside, -aside)), shade) for radius, shade in ((0.13, INK), (0.105, PURPLE))]
+        painting.draw(picture, place, shapes("passenger", *rider))
+        return with_caption(picture, self._status(state, action, reward, caption))
 
     def _status(self, state: int, action: int | None, reward: float | None, caption: str) -> str:
         _, _, passenger, destination = self.decode(state)
@@ -149,12 +137,6 @@ class TaxiDrawing:
         where = "in the taxi" if passenger == IN_TAXI else f"at {names[passenger]}"
         said = f"passenger {where}, {'arrived' if passenger == destination else f'to {names[destination]}'}"
         return status("" if action is None else TAXI_ACTIONS[action], reward, f"{said}; {caption}" if caption else said)
-
-    @cached_property
-    def _walls(self) -> list[Square]:
-        """Squares with a wall along their left edge."""
-        between = self.letters[1:-1, 2:-1:2]
-        return [(int(row), int(column) + 1) for row, column in np.argwhere(between == "|")]
 
     @cached_property
     def _painting(self) -> GridPainting:
@@ -168,4 +150,7 @@ class TaxiDrawing:
         arrows = [(1, 0), (-1, 0), (0, 1), (0, -1)]
         layout = GridLayout(n_rows, n_columns, cells, marks=marks, arrows=arrows)
         colours = {place: tint(PLACES[mark], 0.45) for place, mark in marks.items()}
-        return GridPainting(layout, Overlay(layout), colours)
+        walls = [(column + 1, row, 0, 1) for row, column in np.argwhere(self.letters[1:-1, 2:-1:2] == "|").tolist()]
+        walls += [(0, 0, n_columns, 0), (0, n_rows, n_columns, 0), (0, 0, 0, n_rows), (n_columns, 0, 0, n_rows)]
+        boxes = [(rounded(x - 0.53, y - 0.53, x + w - 0.47, y + h - 0.47), WALL) for x, y, w, h in walls]
+        return GridPainting(layout, Overlay(layout), colours, shapes("walls", *boxes))
