@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from rlsuite.errors import ParameterError, unknown
-from rlsuite.rendering.canvas import fitted, painted_on, with_caption, write
-from rlsuite.rendering.colours import FLOOR, INK, LINE, ORANGE, PAPER
+from rlsuite.rendering.canvas import fitted, inside, paint_on, paper, write_caption
+from rlsuite.rendering.colours import FLOOR, INK, LINE, ORANGE
 from rlsuite.rendering.drawing import status
-from rlsuite.rendering.scene import Polygons, Scene, rounded
+from rlsuite.rendering.scene import Polygons, Scene, Texts, painted, rounded
 
 LARGEST_BOX: Final = 96
 """Side in pixels of the boxes of a short row."""
@@ -26,6 +26,9 @@ BOXES_ON_A_PAGE: Final = 10 * (PICTURE_WIDTH // SMALLEST_BOX)
 """Ten full rows."""
 
 MARGIN: Final = 8
+
+MOST_KEPT: Final = 16
+"""Pictures that are kept."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -134,16 +137,22 @@ class BoxesDrawing:
             (height, width, 3) uint8, of the same size for every state.
         """
         chosen = self._highlighted(state, action)
-        page, side = self._page(chosen), self._side
-        n_rows = -(-min(len(self.labels), BOXES_ON_A_PAGE) // self._columns)
-        size = (self._columns * side + 2 * MARGIN, n_rows * side + 2 * MARGIN)
-        picture = painted_on(Image.new("RGB", size, PAPER), self._boxes(page, chosen), side, (MARGIN, MARGIN))
-        shown = [fitted(self.labels[box], 0.74 * side, round(0.22 * side), 8) for box in page]
-        letters = min(size for _, size in shown)
-        for place, (text, _) in enumerate(shown):
-            row, column = divmod(place, self._columns)
-            write(picture, (MARGIN + (column + 0.5) * side, MARGIN + (row + 0.5) * side), text, letters, INK)
-        return with_caption(picture, status(self._action_word(action), reward, caption))
+        if (sheet := self._sheets.get(chosen)) is None:
+            page, side = self._page(chosen), self._side
+            width, n_rows = (
+                self._columns * side + 2 * MARGIN,
+                -(-min(len(self.labels), BOXES_ON_A_PAGE) // self._columns),
+            )
+            sheet = paper(width, n_rows * side + 2 * MARGIN)
+            paint_on(inside(sheet, width), self._scene(page, chosen), side, (MARGIN, MARGIN))
+            if len(self._sheets) < MOST_KEPT:
+                self._sheets[chosen] = sheet
+        return write_caption(sheet.copy(), status(self._action_word(action), reward, caption))
+
+    @cached_property
+    def _sheets(self) -> dict[int | None, NDArray[np.uint8]]:
+        """Pictures that have been drawn, by the chosen box."""
+        return {}
 
     def _highlighted(self, state: int, action: int | None) -> int | None:
         index = state if self.follow == "state" else action
@@ -167,12 +176,15 @@ class BoxesDrawing:
     def _side(self) -> int:
         return min(LARGEST_BOX, PICTURE_WIDTH // self._columns)
 
-    def _boxes(self, page: range, chosen: int | None) -> Scene:
+    def _scene(self, page: range, chosen: int | None) -> Scene:
         middles = np.array([divmod(place, self._columns)[::-1] for place in range(len(page))], dtype=np.float64)
         is_chosen = np.array([box == chosen for box in page])
-        scene: list[Polygons] = []
-        for which, edge, outside, inside in ((~is_chosen, 1.5, LINE, FLOOR), (is_chosen, 3.0, INK, ORANGE)):
-            for to, colour in ((0.45, outside), (0.45 - edge / self._side, inside)):
+        scene: list[Polygons | Texts] = []
+        for which, edge, outer, inner in ((~is_chosen, 1.5, LINE, FLOOR), (is_chosen, 3.0, INK, ORANGE)):
+            for to, colour in ((0.45, outer), (0.45 - edge / self._side, inner)):
                 corners = middles[which, np.newaxis] + rounded(-to, -to, to, to, to - 0.33)
-                scene.append(Polygons("boxes", corners, np.tile(np.array(colour, dtype=np.uint8), (len(corners), 1))))
-        return scene
+                scene.append(Polygons("boxes", corners, painted(colour, len(corners))))
+        side = self._side
+        shown = [fitted(self.labels[box], 0.74 * side, round(0.22 * side), 8) for box in page]
+        size = min(size for _, size in shown) / side
+        return [*scene, Texts("labels", middles, [text for text, _ in shown], painted(INK, len(page)), size)]

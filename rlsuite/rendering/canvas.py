@@ -23,25 +23,46 @@ MIN_WIDTH: Final = 288
 """Narrower pictures are centred on a strip of this width, so that the caption stays readable."""
 
 
-def paint(cells: Cells, shapes: Scene, side: int, margin: int) -> Image.Image:
-    """Paint squares, `side` pixels wide and with a white margin, and what is on them."""
+def paper(width: int, height: int) -> NDArray[np.uint8]:
+    """White paper for a picture, in the middle, and a caption below it."""
+    return np.full((height + CAPTION_HEIGHT, max(width, MIN_WIDTH), 3), PAPER, dtype=np.uint8)
+
+
+def inside(sheet: NDArray[np.uint8], width: int) -> NDArray[np.uint8]:
+    """The part of the paper that has the picture."""
+    left = (sheet.shape[1] - width) // 2
+    return sheet[:-CAPTION_HEIGHT, left : left + width]
+
+
+def write_caption(sheet: NDArray[np.uint8], caption: str) -> NDArray[np.uint8]:
+    """Write one line of text below the picture; return the paper."""
+    height, width = CAPTION_HEIGHT, sheet.shape[1]
+    strip = Image.new("RGB", (width, height), PAPER)
+    text, size = fitted(caption, width - 16, 15, 10)
+    write(strip, (width / 2, height / 2), text, size, INK)
+    sheet[-height:] = np.asarray(strip)
+    return sheet
+
+
+def paint(picture: NDArray[np.uint8], cells: Cells, shapes: Scene, side: int, margin: int) -> None:
+    """Paint squares, `side` pixels wide and with a margin, and what is on them."""
     squares = cells.colours.repeat(side, axis=0).repeat(side, axis=1)
     height, width = squares.shape[:2]
-    framed = np.full((height + 2 * margin, width + 2 * margin, 3), PAPER, dtype=np.uint8)
-    inside = framed[margin : margin + height + 1, margin : margin + width + 1]
-    inside[:height, :width] = squares
+    within = picture[margin : margin + height + 1, margin : margin + width + 1]
+    within[:height, :width] = squares
     if cells.line is not None:
-        inside[::side] = inside[:, ::side] = cells.line
-    return painted_on(Image.fromarray(framed), shapes, side, (margin, margin))
+        within[::side] = within[:, ::side] = cells.line
+    paint_on(picture, shapes, side, (margin, margin))
 
 
-def painted_on(picture: Image.Image, shapes: Scene, side: int, origin: tuple[float, float]) -> Image.Image:
-    """A picture with polygons and, on top of these, texts; `origin` is where its first square begins, x and y."""
+def paint_on(ground: NDArray[np.uint8], shapes: Scene, side: int, origin: tuple[float, float]) -> None:
+    """Paint polygons and, on top of these, texts; `origin` is where the first square of the ground begins, x and y."""
 
     def pixels(places: NDArray[np.float64]) -> NDArray[np.float64]:
         # A line of one pixel runs along the upper and the left edge of every square.
         return origin + (places + 0.5) * side + 0.5
 
+    picture = Image.fromarray(ground)
     polygons = [shape for shape in shapes if isinstance(shape, Polygons)]
     if polygons:
         fine = picture.resize((picture.width * SCALE, picture.height * SCALE), Image.Resampling.NEAREST)
@@ -58,7 +79,7 @@ def painted_on(picture: Image.Image, shapes: Scene, side: int, origin: tuple[flo
             for (x, y), text, (red, green, blue) in where:
                 shown, size = fitted(text, shape.room * side, round(shape.size * side), 7)
                 write(picture, (x, y), shown, size, (red, green, blue))
-    return picture
+    ground[:] = np.asarray(picture)
 
 
 @lru_cache(maxsize=64)
@@ -87,13 +108,3 @@ def fitted(text: str, width: float, largest: int, smallest: int) -> tuple[str, i
     while kept and font(smallest).getlength(kept + "...") > width:
         kept = kept[:-1]
     return kept.rstrip() + "...", smallest
-
-
-def with_caption(picture: Image.Image, caption: str) -> NDArray[np.uint8]:
-    """Pixels of a picture with one line of text below it; (height, width, 3) uint8."""
-    width = max(picture.width, MIN_WIDTH)
-    framed = Image.new("RGB", (width, picture.height + CAPTION_HEIGHT), PAPER)
-    framed.paste(picture, ((width - picture.width) // 2, 0))
-    text, size = fitted(caption, width - 16, 15, 10)
-    write(framed, (width / 2, picture.height + CAPTION_HEIGHT / 2), text, size, INK)
-    return np.asarray(framed, dtype=np.uint8).copy()

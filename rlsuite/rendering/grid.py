@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.rendering.arrows import GLYPHS, WORDS, unit
-from rlsuite.rendering.canvas import with_caption
+from rlsuite.rendering.canvas import write_caption
 from rlsuite.rendering.drawing import status
 from rlsuite.rendering.layout import GridLayout
 from rlsuite.rendering.overlay import Overlay
@@ -99,8 +99,8 @@ class GridDrawing:
         numpy.ndarray
             (height, width, 3) uint8, of the same size for every state.
         """
-        picture = self._painting.with_agent(state, action)
-        return with_caption(picture, status(self._action_word(action), reward, caption))
+        sheet = self._painting.with_agent(state, action)
+        return write_caption(sheet, status(self._action_word(action), reward, caption))
 
     def _action_word(self, action: int | None) -> str:
         if action is None:

@@ -7,10 +7,9 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from rlsuite.rendering.arrows import Displacement, unit
-from rlsuite.rendering.canvas import paint, painted_on
+from rlsuite.rendering.canvas import inside, paint, paint_on, paper
 from rlsuite.rendering.colours import INK, ORANGE, Colour
 from rlsuite.rendering.layout import GridLayout, Square
 from rlsuite.rendering.overlay import Overlay
@@ -67,23 +66,28 @@ class GridPainting:
         by_area = int((PICTURE_AREA / (rows * columns)) ** 0.5)
         return max(1, min(LARGEST_SQUARE, by_area, LONGEST_SIDE // max(rows, columns)))
 
-    def with_agent(self, state: int, action: int | None) -> Image.Image:
-        """The picture with the agent on it, facing where its last action led; without it for a state off the grid."""
-        picture = Image.fromarray(self._background)
+    @property
+    def width(self) -> int:
+        """Of the grid with its margins, in pixels."""
+        return self.layout.n_columns * self.side + 2 * MARGIN
+
+    def with_agent(self, state: int, action: int | None) -> NDArray[np.uint8]:
+        """Paper with the agent on the grid, facing where its last action led; without it for a state off the grid."""
+        sheet = self._background.copy()
         row, column = self.layout.cells[state].tolist()
         if row >= 0:
             move = (0, 0) if action is None or self.layout.arrows is None else unit(self.layout.arrows[action])
-            self.draw(picture, (row, column), _agent(self.side, move, plain=self.overlay.is_empty))
-        return picture
+            self.draw(sheet, (row, column), _agent(self.side, move, plain=self.overlay.is_empty))
+        return sheet
 
-    def draw(self, picture: Image.Image, square: Square, scene: Scene) -> None:
-        """Draw on one square of the picture, whose middle is (0, 0) for the scene."""
+    def draw(self, sheet: NDArray[np.uint8], square: Square, scene: Scene) -> None:
+        """Draw on one square of the grid, whose middle is (0, 0) for the scene."""
         reach = max(self.side // 2 + 2, 6)
         row, column = square
         left, top = (int(MARGIN + (place + 0.5) * self.side) - reach for place in (column, row))
-        patch = picture.crop((left, top, left + 2 * reach, top + 2 * reach))
+        patch = inside(sheet, self.width)[top : top + 2 * reach, left : left + 2 * reach]
         origin = MARGIN + column * self.side - left, MARGIN + row * self.side - top
-        picture.paste(painted_on(patch, scene, self.side, origin), (left, top))
+        paint_on(patch, scene, self.side, origin)
 
     @cached_property
     def _background(self) -> NDArray[np.uint8]:
@@ -92,7 +96,9 @@ class GridPainting:
             squares[square] = colour
         cells, *others = grid_scene(self.overlay, squares, self.side)
         assert isinstance(cells, Cells)
-        return np.asarray(paint(cells, [*others, *self.walls], self.side, MARGIN), dtype=np.uint8)
+        sheet = paper(self.width, self.layout.n_rows * self.side + 2 * MARGIN)
+        paint(inside(sheet, self.width), cells, [*others, *self.walls], self.side, MARGIN)
+        return sheet
 
 
 @lru_cache(maxsize=64)

@@ -216,13 +216,18 @@ def ring(reach: float, thickness: float) -> NDArray[np.float64]:
 
 def shapes(name: str, *parts: tuple[NDArray[np.float64], Colour]) -> Scene:
     """Polygons, each with its colour."""
-    return [Polygons(name, corners[np.newaxis], np.array([colour], dtype=np.uint8)) for corners, colour in parts]
+    return [Polygons(name, corners[np.newaxis], painted(colour, 1)) for corners, colour in parts]
+
+
+def painted(colour: Colour, n: int) -> NDArray[np.uint8]:
+    """(n, 3): the same colour for all."""
+    return np.tile(np.array(colour, dtype=np.uint8), (n, 1))
 
 
 def _symbols(kind: Kind, where: NDArray[np.bool_]) -> Polygons:
     middles = np.argwhere(where)[:, ::-1].astype(np.float64)
     corners = middles[:, np.newaxis] + SYMBOLS[kind.symbol]
-    return Polygons(kind.label, corners, np.tile(np.array(kind.ink, dtype=np.uint8), (len(middles), 1)))
+    return Polygons(kind.label, corners, painted(kind.ink, len(middles)))
 
 
 def _arrows(overlay: Overlay, inks: NDArray[np.uint8], side: float, lift: float) -> Scene:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.rendering.canvas import with_caption
+from rlsuite.rendering.canvas import write_caption
 from rlsuite.rendering.colours import BLUE, GREEN, INK, PURPLE, VERMILLION, WALL, YELLOW, Colour, tint
 from rlsuite.rendering.drawing import Drawing, status
 from rlsuite.rendering.grid import GridDrawing
@@ -124,12 +124,12 @@ class TaxiDrawing:
         """
         painting = self._painting
         row, column, passenger, destination = self.decode(state)
-        picture = painting.with_agent(state, None if action is None or action >= IN_TAXI else action)
-        painting.draw(picture, self.places[destination], shapes("target", *framed(0.46, painting.side, PURPLE)))
+        sheet = painting.with_agent(state, None if action is None or action >= IN_TAXI else action)
+        painting.draw(sheet, self.places[destination], shapes("target", *framed(0.46, painting.side, PURPLE)))
         place, aside = ((row, column), 0.0) if passenger == IN_TAXI else (self.places[passenger], 0.28)
         rider = [(disc(radius) + np.array((aside, -aside)), shade) for radius, shade in ((0.13, INK), (0.105, PURPLE))]
-        painting.draw(picture, place, shapes("passenger", *rider))
-        return with_caption(picture, self._status(state, action, reward, caption))
+        painting.draw(sheet, place, shapes("passenger", *rider))
+        return write_caption(sheet, self._status(state, action, reward, caption))
 
     def _status(self, state: int, action: int | None, reward: float | None, caption: str) -> str:
         _, _, passenger, destination = self.decode(state)
