@@ -73,7 +73,7 @@ def build(site: Path) -> None:
 
 
 def _copy_course(folder: Path) -> None:
-    """Copy the notebooks, each with a first cell that installs rlsuite, and the exercises."""
+    """Copy the notebooks, each with a first cell that installs rlsuite, and the solutions."""
     for module in COURSE.glob("*.py"):
         shutil.copy(module, folder)
     for notebook in COURSE.glob("*.ipynb"):

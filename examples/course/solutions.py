@@ -1,10 +1,10 @@
 """How the answers to the forty exercises are found: look here after you have tried."""
 
 import numpy as np
-from exercises import ARMS, CASINO, CLIFF, FIRST, GRID, LAKE, OBSTACLES, ROLLS, SECOND, TIGER, UMBRELLA, WALK
 from scipy import stats
 
 import rlsuite as rl
+from rlsuite_envs.course import ARMS, CASINO, CLIFF, FIRST, GRID, LAKE, OBSTACLES, ROLLS, SECOND, TIGER, UMBRELLA, WALK
 
 
 def recency():

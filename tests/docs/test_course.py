@@ -44,7 +44,7 @@ def course():
     """The exercises, and how their answers are found."""
     sys.path.insert(0, str(COURSE))
     try:
-        return importlib.import_module("exercises"), importlib.import_module("solutions").SOLUTIONS
+        return importlib.import_module("rlsuite_envs.course"), importlib.import_module("solutions").SOLUTIONS
     finally:
         sys.path.remove(str(COURSE))
 
@@ -135,7 +135,7 @@ def test_all_right_answers_get_full_marks_and_no_wrong_one_does(course, n):
 def printed_by(notebook, *hidden, warnings="error"):
     """What a notebook prints where some packages are not installed."""
     command = [sys.executable, "-W", warnings, "-c", RUN, *hidden]
-    variables = {**os.environ, "PYTHONPATH": f"{COURSE}:{os.environ.get('PYTHONPATH', '')}"}
+    variables = {**os.environ, "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
     done = subprocess.run(
         command, input="\0".join(code_of(notebook)), env=variables, capture_output=True, text=True, timeout=900
     )

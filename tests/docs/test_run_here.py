@@ -77,7 +77,7 @@ def test_the_buttons_lead_to_files_of_the_site(root: Path, run_here: Any, tmp_pa
         assert (tmp_path / file).is_file()
         assert (lite / "files" / notebook).is_file()
         assert notebook in listed
-    assert "exercises.py" in listed
+    assert "solutions.py" in listed
     settings = json.loads((lite / "jupyter-lite.json").read_text("utf-8"))["jupyter-config-data"]["litePluginSettings"]
     (urls,) = [found["pipliteUrls"] for found in settings.values()]
     wheels: dict[str, list[Path]] = {}

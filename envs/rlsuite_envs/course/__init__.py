@@ -1,8 +1,8 @@
 """The forty exercises of the course, each with its exact answer; the notebooks ask them one by one.
 
->>> from exercises import EXERCISES
+>>> from rlsuite_envs.course import EXERCISES
 >>> import rlsuite as rl
->>> rl.testing.grade(0.53, EXERCISES["1.1 chance"])
+>>> rl.testing.grade(0.5333, EXERCISES["1.1 chance"])
 1 point of 1: correct
 """
 
