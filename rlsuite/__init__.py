@@ -16,6 +16,7 @@ from sys import platform as _platform
 from typing import TYPE_CHECKING
 
 from rlsuite.core.public_names import loaded_on_first_use as _loaded_on_first_use
+from rlsuite.core.shown import show_through_wrappers as _show_through_wrappers
 from rlsuite.synonyms import ELSEWHERE as _ELSEWHERE
 
 __version__ = "0.2.0"
@@ -24,6 +25,7 @@ if _platform == "emscripten":  # Python in a browser
     from rlsuite.core.browser import prepare as _prepare
 
     _prepare()
+_show_through_wrappers()  # in a notebook, where one runs
 
 if TYPE_CHECKING:
     from rlsuite import approximation as approximation

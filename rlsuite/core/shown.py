@@ -1,5 +1,8 @@
 """What shows itself in a notebook."""
 
+import sys
+from typing import Any
+
 
 class ShowsItself:
     """Base of the classes of which `rlsuite.plotting.cards` makes a card: what it is in numbers, a table, a figure."""
@@ -8,3 +11,35 @@ class ShowsItself:
         from rlsuite.plotting.cards import html_of  # loads nothing until something is shown
 
         return html_of(self)
+
+
+def show_through_wrappers() -> None:
+    """Have a running notebook show the card of an environment that `gymnasium.make` has put into wrappers.
+
+    Wrappers of Gymnasium hide names that begin with an underscore, `_repr_html_` among them. So IPython, where it runs,
+    is told how to show a wrapper: as the environment within shows itself. A wrapper with a form of its own keeps it,
+    and wrappers of other environments are shown as before. Nothing is imported.
+    """
+    python: Any = sys.modules.get("IPython")
+    running: Any = getattr(python, "get_ipython", None)
+    shell = running() if callable(running) else None
+    formatter = getattr(shell, "display_formatter", None)
+    if formatter is not None:
+        formatter.formatters["text/html"].for_type_by_name("gymnasium.core", "Wrapper", html_within)
+
+
+def html_within(wrapper: object) -> str | None:
+    """The card of the environment within a wrapper; None if it has none.
+
+    Examples
+    --------
+    >>> import gymnasium, rlsuite_envs
+    >>> html_within(gymnasium.make("rlsuite/Tiger-v0")).count("<svg") > 0, html_within(gymnasium.make("Taxi-v4"))
+    (True, None)
+    """
+    own: Any = getattr(type(wrapper), "_repr_html_", None)
+    if own is not None:
+        return own(wrapper)
+    base: object = getattr(wrapper, "unwrapped", None)
+    shows: Any = getattr(base, "_repr_html_", None) if isinstance(base, ShowsItself) else None
+    return None if shows is None else shows()

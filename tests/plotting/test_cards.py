@@ -1,5 +1,9 @@
 """What models, solutions, agents and results look like in a notebook and in a terminal."""
 
+import os
+import subprocess
+import sys
+
 import gymnasium
 import numpy as np
 import pytest
@@ -56,6 +60,33 @@ def test_plans_and_results_show_themselves():
     card_of(runs[0], figure=True)
     card_of(rl.compare({"lake": runs}), figure=False)
     card_of(rl.evaluate(agents[0].learn("FrozenLake-v1", steps=200), "FrozenLake-v1", episodes=3), figure=False)
+
+
+IN_IPYTHON = """
+from IPython.core.interactiveshell import InteractiveShell
+
+shell = InteractiveShell.instance()
+shell.run_cell("import gymnasium, rlsuite_envs")
+formatter = shell.display_formatter
+formatter.active_types = ["text/plain", "text/html"]
+import gymnasium
+
+class Own(gymnasium.Wrapper):
+    def _repr_html_(self):
+        return "own"
+
+grid = gymnasium.make("rlsuite/GridGoal-v0")
+print([formatter.format(one)[0].get("text/html", "")[:20] for one in (grid, Own(grid), gymnasium.make("Taxi-v4"))])
+"""
+
+
+@pytest.mark.slow
+def test_a_notebook_looks_through_the_wrappers_of_gymnasium(tmp_path):
+    """They hide names that begin with an underscore; what has no card, or one of its own, is shown as before."""
+    pytest.importorskip("IPython")
+    folder = {**os.environ, "IPYTHONDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", IN_IPYTHON], env=folder, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "['<div class=\"rlsuite\"', 'own', '']\n", done.stderr
 
 
 def test_large_models_show_a_part():
