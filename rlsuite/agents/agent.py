@@ -129,7 +129,7 @@ class Agent(Learner):
         legality : compiled function
             ``(legal, state, action) -> bool``: how to look it up; a constant where all actions exist, now and later.
         """
-        raise NotImplementedError
+        raise rule_parameters.no_memory(type(self))
 
     def policy(self) -> NDArray[np.float64]:
         """Greedy policy learned so far, shape (n_observations, n_actions): probabilities; ties share them equally."""
@@ -399,7 +399,7 @@ class Agent(Learner):
 
     def compiled_rule(self) -> Rule:
         """The two functions of the class."""
-        return Rule(type(self).begin, rule_parameters.step_of(type(self)))
+        return Rule(step=rule_parameters.step_of(type(self)), begin=type(self).begin)
 
     def bind_environment(self, env: Env, seed: int | None = None) -> Encoding | None:
         """Prepare to learn in an environment; the seed is that of a run that begins, None if it must not be stepped.

@@ -80,8 +80,28 @@ def check(agent: Any) -> None:
     ParameterError
         If one is not a number of its type.
     """
+    kind_of_agent: type = type(agent)
+    if not hasattr(kind_of_agent, "step"):
+        raise _not_compiled(kind_of_agent, "step")
     for name, kind in agent.rule_parameters.items():
         setattr(agent, name, CHECKS[kind](name, getattr(agent, name)))
+
+
+def no_memory(kind: type) -> ParameterError:
+    """The error of a class that makes no memory."""
+    return ParameterError(
+        f"{kind.__name__}.init_memory is missing: derive {kind.__name__} from rlsuite.TabularAgent, which makes a "
+        "table, or write init_memory(self, legal, legality), which returns a NamedTuple of arrays and numbers"
+    )
+
+
+def _not_compiled(kind: type, name: str) -> ParameterError:
+    has = "is not a compiled function" if hasattr(kind, name) else "is missing"
+    of_table = "" if hasattr(kind, name) or name == "step" else "derive from rlsuite.TabularAgent, which has one, or "
+    return ParameterError(
+        f"{kind.__name__}.{name} {has}: {of_table}write a function outside of the class, with @rlsuite.compiled above "
+        f"it, and {name} = that function in the class"
+    )
 
 
 def not_initialised(kind: type) -> ParameterError:
@@ -121,11 +141,12 @@ def step_of(kind: Any) -> Step:
     """The `step` of a class, checked; that of an agent written for version 0.1 is adapted."""
     for name in ("begin", "step"):
         if not isinstance(getattr(kind, name, None), Compiled):
-            has = "is not a compiled function" if hasattr(kind, name) else "is missing"
-            raise errors.ParameterError(
-                f"{kind.__name__}.{name} {has}: write a function outside of the class, with @rlsuite.compiled above "
-                f"it, and {name} = that function in the class"
-            )
+            raise _not_compiled(kind, name)
+    begins = list(inspect.signature(kind.begin).parameters)
+    if len(begins) != 3:
+        raise errors.ParameterError(
+            f"{kind.__name__}.begin has the parameters ({', '.join(begins)}), but should have (memory, state, rng)"
+        )
     names = list(inspect.signature(kind.step).parameters)
     if len(names) == 3:
         return kind.step

@@ -33,7 +33,7 @@ from rlsuite.core.compiling_clock import preparing
 from rlsuite.core.fingerprints import fingerprint_of, fingerprint_of_module, names_used_by
 from rlsuite.core.interrupts import uninterrupted
 from rlsuite.core.modules import is_installed
-from rlsuite.errors import CompilationError, SlowWarning, level_of_the_caller
+from rlsuite.errors import CompilationError, ParameterError, SlowWarning, level_of_the_caller
 
 if TYPE_CHECKING:
     from rlsuite.core.machine_code import MachineCode
@@ -139,7 +139,12 @@ def compiled(function: Callable[..., object] | None = None, *, in_place: bool = 
     27
     """
     if function is None:
-        return functools.partial(Compiled, in_place=in_place)
+        return functools.partial(compiled, in_place=in_place)
+    if not isinstance(function, python_types.FunctionType):
+        raise ParameterError(
+            f"compiled marks a function, and {function!r} is not one: write @rlsuite.compiled, or "
+            "@rlsuite.compiled(in_place=True), in the line above def"
+        )
     return Compiled(function, in_place=in_place)
 
 

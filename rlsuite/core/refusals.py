@@ -71,20 +71,21 @@ def in_words(asked: FunctionType, error: Exception, functions: "list[tuple[Funct
     return f"{what} cannot be compiled: {reason}. {IN_PLACE if in_place and mend == WRITTEN else mend}"
 
 
-def outside(error: IndexError) -> str:
-    """Say where an index lies outside of an array, which Python has found; empty if that is not what is wrong.
+def outside(error: Exception) -> str:
+    """Say where an index lies outside of an array, or a variable has no value; empty if neither is what is wrong.
 
     The line is the last one outside of rlsuite, if there is one.
     """
-    if "out of bounds" not in str(error) and "out of range" not in str(error):
+    unbound, said = isinstance(error, UnboundLocalError), str(error)
+    if not unbound and not (isinstance(error, IndexError) and ("out of bounds" in said or "out of range" in said)):
         return ""
     frames = traceback.extract_tb(error.__traceback__)
     frame = next((one for one in reversed(frames) if not _is_ours(one.filename)), None)
     if frame is None or not any(_is_ours(one.filename) for one in frames[: frames.index(frame)]):
         return ""
     return (
-        f"line {frame.lineno} of {Path(frame.filename).name} in {frame.name}(), `{frame.line}`: {error}. Machine code "
-        "does not look, and would read or change other memory"
+        f"line {frame.lineno} of {Path(frame.filename).name} in {frame.name}(), `{frame.line}`: {said}. Machine code "
+        f"does not look, and would {'go on with any value' if unbound else 'read or change other memory'}"
     )
 
 
@@ -130,6 +131,10 @@ def _reason(message: str, names: dict[str, Any]) -> tuple[str, str]:
         return f"{name} is {_short(found[1])} in one place and {_short(found[2])} in another", (
             "A variable of a compiled function has one type"
         )
+    if found := re.search(r"Cannot bind 'args=.*due to \"TypeError: (.*)\"", message):
+        return f"a function is called with other arguments than it has ({found[1]})", "Compare the call with its def"
+    if "Invalid use of array(" in message and "with parameters" in message:
+        return "an array is called like a function", "An entry is read with brackets, as in memory.q[state, action]"
     if "_ol_array_allocate" in message:
         return "it makes a new array", IN_PLACE
     if found := re.search(r"No implementation of function Function\(<[a-z-]+ (?:function )?'?([\w.]+)", message):
@@ -141,9 +146,16 @@ def _reason(message: str, names: dict[str, Any]) -> tuple[str, str]:
 
 def _attribute(name: str, kind: str, names: dict[str, Any]) -> tuple[str, str]:
     if kind.startswith("NumPyRandomGenerator"):
-        return f"numba's random generator has no {name}", "It has rng.random(), rng.integers(n) and rng.normal()"
+        return (
+            f"numba's random generator has no {name}",
+            "It has rng.random(), rng.integers(low, high) and rng.normal()",
+        )
     if kind == "array":
         return f"an array has no {name} that numba knows", WRITTEN
+    if kind == "Module":
+        return f"numba has no {name} of this module", "Random numbers come from rng, as in rng.random()"
+    if kind in ("Tuple", "UniTuple"):
+        return f"a tuple has no {name}", "Its parts are read by their places, as in state[0]"
     fields = _fields_of(kind, names)
     alike = nearest(name, fields)
     mend = f"Did you mean {alike[0]}? It has {', '.join(fields)}" if alike else f"It has {', '.join(fields)}"
@@ -152,6 +164,8 @@ def _attribute(name: str, kind: str, names: dict[str, Any]) -> tuple[str, str]:
 
 def _implementation(name: str, message: str) -> str:
     """That there is nothing for these types, with the types if they are few."""
+    if name.startswith("NumPyRandomGeneratorType_"):
+        return f"rng.{name.partition('_')[2]} takes other arguments, as in rng.integers(0, n)"
     bare = name.removeprefix("_operator.")
     plain = OPERATORS.get(bare) or (f"{OPERATORS[bare[1:]]}=" if bare[:1] == "i" and bare[1:] in OPERATORS else bare)
     types = re.search(rf">>> {re.escape(bare)}\((.*)\)", message)

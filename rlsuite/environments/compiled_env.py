@@ -23,6 +23,7 @@ from rlsuite.core.aliases import BareEnv, Info, UntypedSpace
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import is_tuple
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
+from rlsuite.models.functions import check_function
 
 if TYPE_CHECKING:  # an environment can be made without numba
     from typing_extensions import TypeIs
@@ -76,6 +77,8 @@ def check_dynamics(dynamics: CompiledDynamics, name: str) -> None:
     ------
     UnsuitableEnvironment
         If one is not compiled, or returns something else than it should; `name` is that of the environment.
+    ParameterError
+        If one has other parameters.
     """
     from rlsuite.core.compilation import Compiled
 
@@ -86,6 +89,9 @@ def check_dynamics(dynamics: CompiledDynamics, name: str) -> None:
                 f"{name}: {part} of its compiled dynamics is {function!r}, which is not compiled; decorate it "
                 "with @rlsuite.compiled(in_place=True)"
             )
+    check_function("begin", dynamics.begin, "constants", "rng")
+    check_function("step", dynamics.step, "constants", "state", "action", "rng")
+    check_function("observe", dynamics.observe, "constants", "state", "out")
     rng = np.random.default_rng(0)
     begun: object = dynamics.begin(dynamics.constants, rng)
     if not _is_state(begun):
@@ -139,11 +145,9 @@ def check_indices(dynamics: CompiledDynamics, name: str, n_actions: int, width: 
                     observe(constants, state, out)
                 state, _, over = step(constants, state, action, rng)
                 observe(constants, state, out)
-    except IndexError as error:
+    except Exception as error:  # of whatever kind: machine code, which comes next, has other rules, or says it better
         if said := outside(error):
             raise UnsuitableEnvironment(f"{name}: {said}") from error
-    except Exception:  # of whatever kind: machine code, which comes next, has other rules, or says it better
-        return
 
 
 def _is_state(value: object) -> "TypeIs[State]":

@@ -21,6 +21,7 @@ Python's hash seed. (A state that is itself a frozenset goes into a dict: ``{fro
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
@@ -51,12 +52,45 @@ Terminal: TypeAlias = Callable[[State], bool]
 """``terminal(state)``"""
 
 
+def check_function(name: str, given: object, *parameters: str) -> None:
+    """Make sure that something is a function, and that it takes these parameters by their places.
+
+    Raises
+    ------
+    ParameterError
+        If not; the message has a function that would do.
+
+    Examples
+    --------
+    >>> check_function("reward", 1.0, "state", "action", "next_state")
+    Traceback (most recent call last):
+    rlsuite.errors.ParameterError: reward=1.0 is not a function: write reward=lambda state, action, next_state: 1.0
+    """
+    listed = ", ".join(parameters)
+    if not callable(given):
+        answer = f"{parameters[0]} in {given!r}" if isinstance(given, list | set) else repr(given)
+        answer = answer if isinstance(given, int | float | list | set) else "..."
+        raise ParameterError(f"{name}={given!r} is not a function: write {name}=lambda {listed}: {answer}")
+    try:
+        signature = inspect.signature(given)
+    except (ValueError, TypeError):  # of some that are written in C
+        return
+    try:
+        signature.bind(*parameters)
+    except TypeError as error:
+        raise ParameterError(
+            f"{name} is called with ({listed}), and {getattr(given, '__name__', 'it')}{signature} does not take that "
+            f"({error})"
+        ) from None
+
+
 def opposite(cost: RewardFunction) -> RewardFunction:
     """Return the rewards that costs are.
 
     >>> opposite(lambda s, a, s2: 2.0)("in", "go", "out")
     -2.0
     """
+    check_function("cost", cost, "state", "action", "next_state")
 
     def reward(state: State, action: Action, next_state: State) -> float:
         paid = cost(state, action, next_state)
@@ -100,6 +134,11 @@ def explore(
     ModelError
         If a return value is malformed (the state and the action are named) or there are more than `max_states` states.
     """
+    check_function("transitions", transitions, "state", "action")
+    if reward is not None:
+        check_function("reward", reward, "state", "action", "next_state")
+    if terminal is not None:
+        check_function("terminal", terminal, "state")
     names = _actions(actions)
     start_of = _start(start)
     index: dict[Hashable, int] = {}
@@ -327,6 +366,7 @@ def observed(observe: ObserveFunction, found: Explored, observations: Sequence[H
     ModelError
         If a return value is malformed; the action and the state are named.
     """
+    check_function("observe", observe, "action", "next_state")
     states, actions = len(found.states), len(found.actions)
     number: dict[Hashable, int] = {}
     for one in observations or ():
@@ -398,6 +438,8 @@ def distribution(observe: ObserveFunction, action: Hashable, state: Hashable) ->
 
 def fold_function(observe: ObserveFunction, observed_reward: ObservedReward) -> RewardFunction:
     """Return the mean of ``observed_reward(state, action, next_state, observation)`` over what is observed."""
+    check_function("observe", observe, "action", "next_state")
+    check_function("observed_reward", observed_reward, "state", "action", "next_state", "observation")
 
     def reward(state: Hashable, action: Hashable, ahead: Hashable) -> float:
         return math.fsum(

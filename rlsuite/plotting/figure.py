@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec, TypedDict, cast
 from weakref import WeakKeyDictionary
 
 from rlsuite import errors
@@ -405,7 +405,7 @@ def save(figure: "Axes | Figure", path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     ParameterError
-        If the suffix is not one of these.
+        If the suffix is not one of these, or there is no figure.
     FileError
         If the file cannot be written.
 
@@ -421,7 +421,14 @@ def save(figure: "Axes | Figure", path: str | os.PathLike[str]) -> Path:
     """
     import matplotlib
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
+    if isinstance(path, Axes) or not isinstance(cast("object", figure), Axes | Figure):
+        raise errors.ParameterError(
+            f"save takes a figure or axes, and then the file: write save(value_map(...), {figure!r})"
+            if isinstance(figure, str)
+            else f"save takes what a figure function returned, not a {type(figure).__name__}"
+        )
     target = Path(path)
     check_format(target.suffix)
     whole = figure.get_figure(root=True) if isinstance(figure, Axes) else figure

@@ -328,7 +328,7 @@ def _unnoticed(error: Exception) -> None:
     """
     if isinstance(error, CompilationError):
         raise error
-    if isinstance(error, IndexError) and (said := outside(error)):
+    if said := outside(error):
         raise LearningError(said) from error
 
 

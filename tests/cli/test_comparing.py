@@ -75,25 +75,25 @@ def test_files(rlsuite, tmp_path):
     assert "<h1>pages</h1>" in (tmp_path / "pages.html").read_text()
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("FrozenLake-v1",), "no agent is given: write it before the environment, as in rlsuite compare q-learning sa"),
-        (
-            ("sarsa",),
-            "no environment is given: write it behind the agents, as in rlsuite compare sarsa CliffWalking-v1",
-        ),
-        (("sarsa", "sarsa", "--env", "FrozenLake-v1"), "sarsa is given twice"),
-        (("sarsa", "td", "--env", "size=3"), "--env size=3 is a keyword of an environment, and none is given: write"),
-        (("sarsa", "td", "--env", "FrozenLake-v1", "--env", "FrozenLake-v1"), "--env FrozenLake-v1 is given twice"),
-        ((*TWO, "--seeds", "many"), "--seeds 'many' must be a number of seeds, or 'enough'"),
-        ((*TWO, "--margin", "0.1"), "--margin applies only to --seeds enough"),
-        (("sarsa", "sarze", "--env", "FrozenLake-v1"), "unknown agent 'sarze'"),
-        ((*TWO, "--save", "table.doc"), "--save table.doc"),
-        (("runs/lake.toml",), "'rlsuite run runs/lake.toml', and then 'rlsuite compare runs/lake'"),
-    ],
-)
-def test_mistakes_are_answered(rlsuite, words, message):
-    done = rlsuite("compare", *words)
-    assert done.code == 2
-    assert message in done.err
+MISTAKES = [
+    (("FrozenLake-v1",), "no agent is given: write it before the environment, as in rlsuite compare q-learning sa"),
+    (
+        ("sarsa",),
+        "no environment is given: write it behind the agents, as in rlsuite compare sarsa CliffWalking-v1",
+    ),
+    (("sarsa", "sarsa", "--env", "FrozenLake-v1"), "sarsa is given twice"),
+    (("sarsa", "td", "--env", "size=3"), "--env size=3 is a keyword of an environment, and none is given: write"),
+    (("sarsa", "td", "--env", "FrozenLake-v1", "--env", "FrozenLake-v1"), "--env FrozenLake-v1 is given twice"),
+    ((*TWO, "--seeds", "many"), "--seeds 'many' must be a number of seeds, or 'enough'"),
+    ((*TWO, "--margin", "0.1"), "--margin applies only to --seeds enough"),
+    (("sarsa", "sarze", "--env", "FrozenLake-v1"), "unknown agent 'sarze'"),
+    ((*TWO, "--save", "table.doc"), "--save table.doc"),
+    (("runs/lake.toml",), "'rlsuite run runs/lake.toml', and then 'rlsuite compare runs/lake'"),
+]
+
+
+def test_mistakes_are_answered(rlsuite):
+    for words, message in MISTAKES:
+        done = rlsuite("compare", *words)
+        assert done.code == 2, message
+        assert message in done.err

@@ -117,7 +117,28 @@ def changing_a_field(pair):
     pair.rest = 2.0
 
 
+@compiled
+def calling_an_array(x):
+    return x(0)
+
+
+@compiled
+def drawing(rng):
+    return rng.integers(4)
+
+
+@compiled
+def choosing(rng):
+    return rng.choice(4)
+
+
+@compiled
+def leaving_out(x):
+    return double()
+
+
 ARRAY = np.zeros(2)
+RNG = np.random.default_rng(0)
 REFUSED = [
     (
         largest,
@@ -130,6 +151,10 @@ REFUSED = [
     (looking_into_a_dict, ARRAY, "return SEEN[x.size]", "it uses SEEN, of the type dict. A compiled function may use"),
     (adding_a_text, ARRAY, 'return x[0] + "1"', "numba has no + for the types float64, str. A"),
     (of_two_types, ARRAY, "", "a value is float64 in one place and str in another. A variable of a"),
+    (calling_an_array, ARRAY, "return x(0)", "an array is called like a function. An entry is read with brackets"),
+    (drawing, RNG, "return rng.integers(4)", "rng.integers takes other arguments, as in rng.integers(0, n). A comp"),
+    (choosing, RNG, "return rng.choice(4)", "numba's random generator has no choice. It has rng.random(), rng.int"),
+    (leaving_out, ARRAY, "return double()", "a function is called with other arguments than it has (missing a"),
     (with_a_format, ARRAY, "", "format spec in f-strings not supported yet. A compiled function is"),
     (misspelling_a_field, ARRAY, "", "a Pair has no fisrt. Did you mean first? It has first, rest"),
     (
@@ -153,6 +178,14 @@ def test_what_cannot_be_compiled_is_named_by_its_line():
             assert "\n" not in message
             assert caught.value.__suppress_context__
             assert caught.value.__context__ is not None
+
+
+def test_only_functions_are_marked():
+    for what in (int, "a rule", True):
+        with pytest.raises(
+            ParameterError, match=r"^compiled marks a function, and .* is not one: write @rlsuite.compile"
+        ):
+            compiled(what)
 
 
 def test_what_a_function_calls_must_be_there_already():

@@ -85,11 +85,19 @@ def observing_too_much(constants, state, out):
     out[0], out[1], out[2] = state[0], state[1], 0.0
 
 
+@rl.compiled(in_place=True)
+def observing_less(state, out):
+    out[0] = state[0]
+
+
 def test_an_index_outside_of_an_array_is_found_in_python():
     """Machine code would write into other memory."""
     dynamics = dataclasses.replace(DYNAMICS, observe=observing_too_much)
     message = r"in observing_too_much\(\), `out\[0\].*`: index 2 is out of bounds for axis 0 with size 2. Machine code"
     with pytest.raises(rl.errors.UnsuitableEnvironment, match=message):
+        rl.CompiledEnv(dynamics, SEEN, Discrete(3)).reset(seed=1)
+    dynamics = dataclasses.replace(DYNAMICS, observe=observing_less)
+    with pytest.raises(ParameterError, match=r"observe is called with \(constants, state, out\), and observing_less"):
         rl.CompiledEnv(dynamics, SEEN, Discrete(3)).reset(seed=1)
 
 

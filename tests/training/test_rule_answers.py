@@ -56,6 +56,18 @@ def seeking_beyond(memory, t, rng):  # Python and machine code may differ in arg
     return np.argmax(memory.q[t.state + 1_000])
 
 
+@rl.compiled
+def without_a_value(memory, t, rng):
+    if t.reward > 5.0:
+        action = 1
+    return action
+
+
+@rl.compiled
+def short(memory, rng):
+    return 0
+
+
 def agent(step, begin=always):
     kind = type("Mine", (rl.TabularAgent,), {"begin": begin, "step": step})
     return kind()
@@ -84,6 +96,16 @@ def test_answers_that_are_no_actions_are_named_by_their_function():
     for loop in ("auto", "compiled"):
         with pytest.raises(LearningError, match=r"in seeking_beyond\(\), `return np.argmax.*: index 1000 is out"):
             agent(seeking_beyond).learn("FrozenLake-v1", steps=20, seed=1, loop=loop)
+    with pytest.raises(LearningError, match=r"in without_a_value\(\), `return action`: cannot access local"):
+        agent(without_a_value).learn("FrozenLake-v1", steps=20, seed=1)
+    with pytest.raises(ParameterError, match=r"Mine.begin has the parameters \(memory, rng\), but should have \(mem"):
+        agent(beyond, short).learn("FrozenLake-v1", steps=20, seed=1)
+    with pytest.raises(ParameterError, match=r"Stepless.step is missing: write a function outside of the cl"):
+        type("Stepless", (rl.TabularAgent,), {})()
+    with pytest.raises(ParameterError, match=r"Bare.init_memory is missing: derive Bare from rlsuite.Tab"):
+        type("Bare", (rl.Agent,), {"step": beyond, "begin": always})().learn("FrozenLake-v1", steps=20, seed=1)
+    with pytest.raises(ParameterError, match=r"Bare.begin is missing: derive from rlsuite.TabularAgent, whi"):
+        type("Bare", (rl.Agent,), {"step": beyond})().learn("FrozenLake-v1", steps=20, seed=1)
     with pytest.raises(ParameterError, match=r"Mine.step is not a compiled function: write a function outside of the"):
         agent(no_return.function).learn("FrozenLake-v1", steps=20, seed=1)
     with pytest.raises(ConformanceError, match=r"in beyond\(\), `memory.q\[t.state \+ 1, .*: index . is out of bounds"):
