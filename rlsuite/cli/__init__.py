@@ -11,6 +11,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NoReturn
 
 from rlsuite import __version__, errors
@@ -209,6 +210,14 @@ def _parse(
         raise errors.ParameterError(unknown if instead is None else f"there is no command {given[0]!r}: {instead}")
     if given[0] in commands:
         given = _with_present_flags(given, _flags(commands[given[0]]))
+    place = next(
+        (word for flag, word in pairwise(given) if flag == "--env" and word[:1] != "-" and "=" not in word), ""
+    )
+    if place and given[0] in commands and given[0] != "compare":
+        raise errors.ParameterError(
+            f"--env {place} is not of the form key=value: an environment itself is written without --env, as in "
+            f"rlsuite {given[0]} {'q-learning ' if given[0] == 'train' else ''}{place}"
+        )
     chosen, extra = parser.parse_known_args(with_parameters_joined(given))
     if "words" in chosen and not any(one.startswith("-") and not one[1:2].isdigit() for one in extra):
         # argparse stops collecting them at the first flag, and takes -1,2 for a flag

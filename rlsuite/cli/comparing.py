@@ -18,6 +18,7 @@ from rlsuite.cli.options import (
     add_time_limit_flag,
     add_workers_flag,
     agent_of,
+    command,
     import_packages,
     in_flags,
     keywords,
@@ -50,7 +51,7 @@ def add(commands: Commands) -> None:
         nargs="+",
         metavar="AGENT",
         help="q-learning, sarsa, file.py:Class ...; with parameters of its own as q-learning:learning_rate=0.5; behind "
-        "them an environment, as for train; or one folder that 'rlsuite run' has written",
+        "them an environment, as for train, or several; or one folder that 'rlsuite run' has written",
     )
     parser.add_argument(
         "--env",
@@ -156,11 +157,18 @@ def _trained(chosen: argparse.Namespace) -> "Comparison":
         seeds = whole_number(seeds) if isinstance(seeds, str) and seeds.isdecimal() else seeds
         if isinstance(seeds, str):
             raise ParameterError(f"--seeds {seeds!r} must be a number of seeds, or '{ENOUGH}'")
-    if _is_environment(chosen.agents[-1]):
-        chosen.env = [chosen.agents.pop(), *chosen.env]
-        if not chosen.agents:
-            near = f"rlsuite compare q-learning sarsa {chosen.env[0]}"
-            raise ParameterError(f"no agent is given: write it before the environment, as in {near}")
+    places = [word for word in chosen.agents if _is_environment(word)]
+    agents = [word for word in chosen.agents if word not in places]
+    if chosen.agents != agents + places:
+        raise ParameterError(f"the agents come first: {command('compare', *agents, *places)}")
+    if places and not agents:
+        raise ParameterError(f"no agent is given: {command('compare', 'q-learning', 'sarsa', *places)}")
+    if len(places) > 1 and chosen.env[:1] and "=" in chosen.env[0]:
+        raise ParameterError(
+            f"--env {chosen.env[0]} is a keyword of one environment, and {len(places)} are given: "
+            f"{command('compare', *agents, places[0], '--env', chosen.env[0], '--env', places[1])}"
+        )
+    chosen.agents, chosen.env = agents, [*places, *chosen.env]
     envs = _envs(chosen)  # first: an environment among the agents is a common mistake
     return compare(
         _agents(chosen),

@@ -113,8 +113,9 @@ def return_range(model: MDP | POMDP, limit: int) -> Bounds:
     if known is None or known[0] != limit:
         steps = math.inf if limit == NO_LIMIT else limit
         low, high = reward_limits(mdp)
+        finite = math.isfinite(low) and math.isfinite(high)
         low, high = low if low >= 0.0 else low * steps, high if high <= 0.0 else high * steps
-        if math.isfinite(mdp.rows.reward.sum()) and mdp.bernoulli is None and mdp.reward_std is None:
+        if finite and mdp.bernoulli is None and mdp.reward_std is None:
             low = max(low, -_greatest_return(mdp, -1.0, steps))
             high = min(high, _greatest_return(mdp, 1.0, steps))
         known = _ranges[mdp] = (limit, Bounds(low, high))
@@ -133,7 +134,9 @@ def _greatest_return(mdp: MDP, sign: float, steps: float) -> float:
     most = min(steps, MOST_SWEEPS, 1 + MOST_BACKUPS // max(1, reward.size))
     for _ in range(int(most)):
         before = value
-        best[acted] = np.maximum.reduceat(reward + np.where(mdp.terminated, 0.0, value[mdp.next_state]), begins)
+        with np.errstate(over="ignore"):
+            total = reward + np.where(mdp.terminated, 0.0, value[mdp.next_state])
+        best[acted] = np.maximum.reduceat(total, begins)
         value = best.reshape(mdp.n_states, -1).max(axis=1)
         value[np.isneginf(value)] = 0.0  # an end
         if np.array_equal(before, value):

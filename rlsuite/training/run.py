@@ -369,6 +369,7 @@ class Run:
         compiling_seconds: float = 0.0,
     ) -> Record:
         """Record a run that has recorded its finished episodes (n, 3), and reward and regret (m, 2) at times (m,)."""
+        model = None if self.optima is None else self.form.judged
         with_regret = slice(None) if self.learner.gap.size else slice(0)
         return Record(
             seed=seed,
@@ -382,7 +383,7 @@ class Run:
             cumulative_reward=sums[:, 0],
             regret=sums[with_regret, 1],
             optimal_value=self.optimum.value,
-            return_range=UNKNOWN if (model := self.form.judged) is None else return_range(model, self.facts.time_limit),
+            return_range=UNKNOWN if model is None else return_range(model, self.facts.time_limit),
             optimum_unknown=self.optimum.unknown,
             seconds=seconds,
             compiling_seconds=compiling_seconds,

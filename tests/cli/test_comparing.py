@@ -33,6 +33,8 @@ def test_agents_and_environments_have_parameters_of_their_own(rlsuite_json):
     found = rlsuite_json("compare", slow, fast, "FrozenLake-v1", "--env", "is_slippery=False", *flags)
     other = rlsuite_json("compare", slow, fast, "--env", "FrozenLake-v1", "--env", "is_slippery=False", *flags)
     assert found == other
+    two = rlsuite_json("compare", slow, "FrozenLake-v1", "Taxi-v4", *flags)
+    assert [row["environment"] for row in two["rows"]] == ["FrozenLake-v1", "Taxi-v4"]
     assert {row["environment"] for row in found["rows"]} == {"FrozenLake-v1(is_slippery=False)"}
     agents = {
         slow: rl.QLearning(learning_rate=0.1, exploration=rl.EpsilonGreedy(0.2)),
@@ -76,10 +78,15 @@ def test_files(rlsuite, tmp_path):
 
 
 MISTAKES = [
-    (("FrozenLake-v1",), "no agent is given: write it before the environment, as in rlsuite compare q-learning sa"),
+    (("FrozenLake-v1",), "no agent is given: rlsuite compare q-learning sarsa FrozenLake-v1"),
+    (("FrozenLake-v1", "td", "Taxi-v4"), "the agents come first: rlsuite compare td FrozenLake-v1 Taxi-v4"),
     (
         ("sarsa",),
         "no environment is given: write it behind the agents, as in rlsuite compare sarsa CliffWalking-v1",
+    ),
+    (
+        ("td", "Taxi-v4", "Taxi-v4", "--env", "size=3"),
+        "--env size=3 is a keyword of one environment, and 2 are given: rl",
     ),
     (("sarsa", "sarsa", "--env", "FrozenLake-v1"), "sarsa is given twice"),
     (("sarsa", "td", "--env", "size=3"), "--env size=3 is a keyword of an environment, and none is given: write"),

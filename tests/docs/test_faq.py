@@ -32,6 +32,7 @@ PROVOKED: list[Callable[[], Any]] = [
     lambda: rl.plotting.regret(train(1)),
     lambda: rl.QLearning().act(0),
     lambda: rl.QLearning().learn("FrozenLake-v1", steps=10, episodes=3),
+    lambda: rl.compiled(lambda memory: memory.quality)(1.0),
 ]
 """What leads to the messages in the headings of the page, in their order, after the first."""
 
