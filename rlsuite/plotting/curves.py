@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.core.narrowing import is_mapping
 from rlsuite.errors import ParameterError
 from rlsuite.plotting.figure import (
     CURVE_SIZE,
@@ -378,6 +379,10 @@ def episode_return(
 
 
 def _checked(results: "Given | Sequence[Given]", figure: str) -> list[Results]:
+    compared: object = getattr(results, "results", None)  # of a comparison
+    if is_mapping(compared) and compared:
+        some = next(iter(compared))
+        raise ParameterError(f"{figure} draws results in one environment: write {figure}(comparison.results[{some!r}])")
     if isinstance(results, Mapping):
         some = next(iter(results), "label")
         raise ParameterError(f"these are results of several environments: choose one, as results[{some!r}]")

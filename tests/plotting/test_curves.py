@@ -292,6 +292,8 @@ def test_agents_are_drawn_by_their_own_record(caption_of):
     for model, title in ((walk, ""), (walk.replace(name="a walk"), "a walk")):
         comparison = rl.compare([rl.QLearning(gamma=0.9)], model.to_env(), steps=20, seeds=2)
         (results,) = comparison.results[title or "TabularEnv"]
+        with pytest.raises(ParameterError, match=r"results in one environment: write regret\(comparison.results\['"):
+            plotting.regret(comparison)
         for ax in (plotting.cumulative_reward(results), plotting.final_values(comparison)):
             assert ax.get_title(loc="left") == title
     agents = [kind(gamma=0.9).learn("FrozenLake-v1", episodes=200, seed=1) for kind in (rl.QLearning, rl.Sarsa)]
