@@ -74,19 +74,19 @@ def in_words(asked: FunctionType, error: Exception, functions: "list[tuple[Funct
 def outside(error: Exception) -> str:
     """Say where an index lies outside of an array, or a variable has no value; empty if neither is what is wrong.
 
-    The line is the last one outside of rlsuite, if there is one.
+    The line is the last one outside of rlsuite; if there is none, such a function has given the index to rlsuite.
     """
     unbound, said = isinstance(error, UnboundLocalError), str(error)
     if not unbound and not (isinstance(error, IndexError) and ("out of bounds" in said or "out of range" in said)):
         return ""
     frames = traceback.extract_tb(error.__traceback__)
-    frame = next((one for one in reversed(frames) if not _is_ours(one.filename)), None)
-    if frame is None or not any(_is_ours(one.filename) for one in frames[: frames.index(frame)]):
-        return ""
-    return (
-        f"line {frame.lineno} of {Path(frame.filename).name} in {frame.name}(), `{frame.line}`: {said}. Machine code "
-        f"does not look, and would {'go on with any value' if unbound else 'read or change other memory'}"
-    )
+    began = next((i for i, one in enumerate(frames) if _is_ours(one.filename)), len(frames))
+    others = [one for one in frames[began:] if not (_is_ours(one.filename) or "numpy" in Path(one.filename).parts)]
+    frame = others[-1] if others else frames[-1]
+    given = "" if others else "; a function of yours has given an index, or a number of entries, that is too large"
+    where = f"line {frame.lineno} of {Path(frame.filename).name} in {frame.name}(), `{frame.line}`"
+    else_done = "go on with any value" if unbound else "read or change other memory"
+    return f"{where}: {said}{given}. Machine code does not look, and would {else_done}"
 
 
 def _place(message: str) -> Place | None:

@@ -5,7 +5,7 @@ the author of the rule needs to know which of the two functions it was.
 """
 
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FunctionType
@@ -13,6 +13,8 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from rlsuite.core.checks import is_tuple
+from rlsuite.core.compilation import Compiled
 from rlsuite.errors import CompilationError
 from rlsuite.training.kernels import Rule
 
@@ -43,18 +45,40 @@ def named_answers(arguments: tuple[Any, ...]) -> Generator[None]:
     """
     try:
         yield
-    except CompilationError:
+    except CompilationError as error:
         for part in arguments:
             for name, function in zip(Rule._fields, part, strict=True) if isinstance(part, Rule) else ():
                 wrong = [one for one in function.returned() if not WHOLE.fullmatch(one)]
                 if wrong:
                     raise _no_action(name, function.function, _in_words(wrong[-1])) from None
+        for part in _functions_in(arguments):
+            source = part.function if isinstance(part, Compiled) else part
+            where = f"{source.__qualname__}(), line {source.__code__.co_firstlineno} of {_file_of(source).name},"
+            if isinstance(part, FunctionType):
+                raise CompilationError(f"{where} is a plain function: write @rlsuite.compiled above it") from None
+            ours = _file_of(source).is_relative_to(_PACKAGE)
+            if not ours and "None" in str(error) and "none" in part.returned():
+                raise CompilationError(f"{where} returns None, and its result is needed: end it with return") from None
         raise
+
+
+def _functions_in(value: object) -> Iterator[Any]:
+    """The functions that tuples are made of, compiled or not."""
+    kinds: Any = (Compiled, FunctionType)
+    if isinstance(value, kinds):
+        yield value
+    elif is_tuple(value):
+        for part in value:
+            yield from _functions_in(part)
+
+
+def _file_of(source: Any) -> Path:
+    return Path(source.__code__.co_filename).resolve()
 
 
 def _checked(name: str, function: Any) -> Any:
     """A function of a rule that raises CompilationError if it returns no action."""
-    if not isinstance(function, FunctionType) or Path(function.__code__.co_filename).resolve().is_relative_to(_PACKAGE):
+    if not isinstance(function, FunctionType) or _file_of(function).is_relative_to(_PACKAGE):
         return function
 
     def checked(*arguments: Any) -> Any:

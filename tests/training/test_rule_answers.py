@@ -1,9 +1,13 @@
 """Mistakes in a rule of one's own are named where they are made, in Python and in machine code."""
 
+import dataclasses
+from typing import Any
+
 import numpy as np
 import pytest
 
 import rlsuite as rl
+from rlsuite.approximation import BoundedMap, FeatureRule
 from rlsuite.errors import CompilationError, ConformanceError, LearningError, ParameterError
 
 
@@ -68,6 +72,29 @@ def short(memory, rng):
     return 0
 
 
+@rl.compiled(in_place=True)
+def too_large(data, observation, indices, values):
+    indices[0], values[0] = 5_000, 1.0
+    return 1
+
+
+@rl.compiled(in_place=True)
+def listing_nothing(data, observation, indices, values):
+    indices[0], values[0] = 0, 1.0
+
+
+@dataclasses.dataclass(eq=False, repr=False)
+class Own(BoundedMap):
+    lists: Any = None
+
+    def lay_out(self):
+        self.n_features_out_ = self.most_active_ = 3
+
+    @property
+    def rule(self):
+        return FeatureRule(self.lists, ())
+
+
 def agent(step, begin=always):
     kind = type("Mine", (rl.TabularAgent,), {"begin": begin, "step": step})
     return kind()
@@ -110,6 +137,17 @@ def test_answers_that_are_no_actions_are_named_by_their_function():
         agent(no_return.function).learn("FrozenLake-v1", steps=20, seed=1)
     with pytest.raises(ConformanceError, match=r"in beyond\(\), `memory.q\[t.state \+ 1, .*: index . is out of bounds"):
         rl.testing.check_agent(agent(beyond, rl.TabularAgent.begin))
+
+
+def test_features_of_ones_own_are_answered_as_well():
+    wrong = [
+        (too_large, LearningError, "index 5000 is out of bounds .* a function of yours has given an index"),
+        (listing_nothing, CompilationError, r"listing_nothing\(\), line .* returns None, and its result is needed"),
+        (too_large.function, CompilationError, r"too_large\(\), line .* is a plain function: write @rlsuite.compiled"),
+    ]
+    for lists, error, message in wrong:
+        with pytest.raises(error, match=message):
+            rl.Sarsa(features=Own(lists)).learn("MountainCar-v0", steps=10, seed=1)
 
 
 @pytest.mark.slow
