@@ -4,6 +4,7 @@ Numba says in a hundred lines why it cannot compile a function; and machine code
 outside of an array: it reads or changes other memory. Python, which runs the first steps of a run, knows it.
 """
 
+import dis
 import linecache
 import re
 import traceback
@@ -51,7 +52,7 @@ def in_words(asked: FunctionType, error: Exception, functions: "list[tuple[Funct
         All functions that are marked as compiled, and whether they are marked ``in_place=True``.
     """
     message = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-    place = _place(message)
+    place = _place(message) or _assignment(message, functions)
     names: dict[str, Any] = {}
     what, in_place = f"{asked.__qualname__}()", any(one is asked and marked for one, marked in functions)
     if place is not None:
@@ -95,6 +96,18 @@ def _place(message: str) -> Place | None:
     places = [Place(first or second, int(line or other)) for first, line, second, other in found]
     others = [place for place in places if not _is_ours(place.file)]
     return next(iter(others or places), None)
+
+
+def _assignment(message: str, functions: "list[tuple[FunctionType, bool]]") -> Place | None:
+    """The line that gives a field of a NamedTuple a new value, for which numba names none."""
+    found = re.search(r"No definition for lowering .*\.(\w+) = ", message)
+    for function, _ in reversed(functions) if found else ():
+        for instruction in dis.get_instructions(function.__code__):
+            assigns = instruction.opname == "STORE_ATTR" and found is not None and instruction.argval == found[1]
+            if assigns and not _is_ours(function.__code__.co_filename):
+                line = instruction.positions.lineno if instruction.positions is not None else None
+                return Place(function.__code__.co_filename, line or function.__code__.co_firstlineno)
+    return None
 
 
 def _is_ours(file: str) -> bool:

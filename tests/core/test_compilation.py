@@ -160,7 +160,7 @@ REFUSED = [
     (
         changing_a_field,
         Pair(ARRAY, 1.0),
-        "",
+        "pair.rest = 2.0",
         "rest of a Pair cannot be given a new value, as a Pair is a NamedTuple. C",
     ),
 ]
