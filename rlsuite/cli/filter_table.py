@@ -6,7 +6,7 @@ the model, and numbers count from 0. ``?`` stands for a missing observation.
 
 import importlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlsuite.cli.beliefs import cells, heads, names
+from rlsuite.cli.load import Hidden
 from rlsuite.cli.options import Keywords
 from rlsuite.cli.output import Facts, number
-from rlsuite.errors import FileError, ParameterError
+from rlsuite.errors import FileError, ParameterError, unknown
 from rlsuite.inference import (
     HMM,
     Emission,
@@ -148,6 +149,29 @@ def observed(titles: Iterable[str]) -> list[str]:
     return [title for title in titles if title == OBSERVATION or title.startswith(PART)]
 
 
+def numbers_of(path: str, title: str, words: Mapping[str, list[str]]) -> FloatArray:
+    """Return a column of covariates (T,) from the columns of a file, which `titled` returns.
+
+    Raises
+    ------
+    ParameterError
+        If there is none of that title.
+    FileError
+        If it has something else than numbers.
+    """
+    if title.casefold() not in words:
+        raise ParameterError(unknown(f"column of {path} in --covariates", title, words))
+    found = np.empty(len(words[title.casefold()]))
+    for t, word in enumerate(words[title.casefold()]):
+        try:
+            found[t] = float(word)
+        except ValueError:
+            found[t] = np.nan
+        if not np.isfinite(found[t]):
+            raise FileError(f"{path}: {title} is {word!r} in row {t + 1}; covariates are numbers, known at all times")
+    return found
+
+
 def index(what: str, word: str, labels: Sequence[str] | None, how_many: int) -> int:
     """Return the number of the action or observation that a word names.
 
@@ -252,7 +276,7 @@ class Trail:
     path: IndexArray | StateArray | None
     """(n,): the most probable states"""
     path_log_probability: float = np.nan
-    """nats"""
+    """nats; NaN if it is not known"""
     entropy: FloatArray | None = None
     """(n,) float64: bits that the probabilities leave open"""
 
@@ -291,7 +315,9 @@ class Trail:
         if self.entropy is not None:
             facts["entropy"] = self.entropy
         if self.path is not None:
-            facts |= {"path": self.path, "path_log_probability": self.path_log_probability}
+            facts["path"] = self.path
+            if not np.isnan(self.path_log_probability):
+                facts["path_log_probability"] = self.path_log_probability
         return facts
 
 
@@ -326,15 +352,25 @@ def recognised(found: Trail, truth: list[str]) -> Recognised:
     return Recognised(state_scores(states, guessed), np.array(areas))
 
 
-def trail(model: HMM | POMDP, steps: Steps, *, smooth: bool, decode: bool, with_entropy: bool = False) -> Trail:
+def trail(
+    model: Hidden | POMDP,
+    steps: Steps,
+    *,
+    smooth: bool,
+    decode: bool,
+    with_entropy: bool = False,
+    covariates: FloatArray | None = None,
+) -> Trail:
     """Return the probabilities of the hidden states.
 
     Parameters
     ----------
-    model : HMM or POMDP
+    model : HMM, HSMM, CovariateHMM or POMDP
         The model.
     steps : Steps
         The observations, and in a POMDP the actions before them.
+    covariates : ndarray (T, D), optional
+        Those of a `CovariateHMM`.
     smooth, decode, with_entropy : bool
         What to compute besides the beliefs.
 
@@ -345,16 +381,22 @@ def trail(model: HMM | POMDP, steps: Steps, *, smooth: bool, decode: bool, with_
     ModelError
         If the hidden Markov model has no such observation, or it is impossible; the message says at which time.
     """
-    is_hmm = isinstance(model, HMM)
-    found = _of_hmm(model, steps, smooth, decode) if is_hmm else _of_pomdp(model, steps, smooth, decode)
+    if isinstance(model, POMDP):
+        found = _of_pomdp(model, steps, smooth, decode)
+    else:
+        found = _of_hmm(model, steps, smooth, decode, covariates)
     return replace(found, entropy=entropy(found.known)) if with_entropy else found
 
 
-def _of_hmm(model: HMM, steps: Steps, smooth: bool, decode: bool) -> Trail:
+def _of_hmm(model: Hidden, steps: Steps, smooth: bool, decode: bool, covariates: FloatArray | None) -> Trail:
     symbols = _symbols(model.emission)
     z = model.emission.check(_numbers(symbols, steps.observations))
-    rows, log_scale = model.forward(z)
-    path = model.decode(z) if decode else None
+    given = (z,) if covariates is None else (z, covariates)
+    asked: Any = model  # one kind takes covariates, too
+    path = asked.decode(*given) if decode else None
+    probability = np.nan
+    if path is not None and isinstance(model, HMM):
+        probability = float(path_log_probability(model, z, path)[0])
     missing = model.emission.missing(z)
     texts = [
         MISSING if is_missing else ", ".join(map(_named, np.atleast_1d(one).tolist(), symbols))
@@ -363,12 +405,12 @@ def _of_hmm(model: HMM, steps: Steps, smooth: bool, decode: bool) -> Trail:
     return Trail(
         state_labels=model.state_labels,
         seen={"observation": texts},
-        given={"observations": z},
-        beliefs=rows,
-        log_likelihood=float(log_scale[-1]),
-        smoothed=model.smooth(z) if smooth else None,
+        given={"observations": z, **({} if covariates is None else {"covariates": covariates})},
+        beliefs=asked.filter(*given),
+        log_likelihood=asked.score(*given),
+        smoothed=asked.smooth(*given) if smooth else None,
         path=path,
-        path_log_probability=np.nan if path is None else float(path_log_probability(model, z, path)[0]),
+        path_log_probability=probability,
     )
 
 

@@ -22,8 +22,9 @@ from rlsuite.errors import ParameterError
 
 if TYPE_CHECKING:
     from rlsuite.cli.filter_table import Recognised, Steps, Trail
-    from rlsuite.inference import HMM
+    from rlsuite.cli.load import Hidden
     from rlsuite.models import POMDP
+    from rlsuite.models.aliases import FloatArray
 
 
 PLANNING = 10
@@ -50,6 +51,11 @@ def add(commands: Commands) -> None:
     parser.add_argument("--observations", metavar="Z,...", help="the observations, as a list")
     parser.add_argument("--actions", metavar="A,...", help="the actions, as a list; then Z... holds observations only")
     parser.add_argument("--file", metavar="FILE", help="a text file with one step per line, or a table in CSV")
+    parser.add_argument(
+        "--covariates",
+        metavar="COLUMN,...",
+        help="columns of the table that the transitions depend on, in the order in which 'rlsuite fit' had them",
+    )
     parser.add_argument(
         "--env", action="append", default=[], metavar="KEY=VALUE", help="keyword of the environment, such as slip=0.2"
     )
@@ -88,29 +94,31 @@ def run(chosen: argparse.Namespace) -> int:
     """Filter."""
     from rlsuite.cli.filter_table import recognised, split, trail
     from rlsuite.cli.load import open_model
-    from rlsuite.inference import HMM
-    from rlsuite.models import MDP, MarkovChain
+    from rlsuite.models import MDP, POMDP, MarkovChain
 
     model = open_model(chosen.model, keywords("--env", chosen.env)).model
     if isinstance(model, MDP | MarkovChain):
         raise ParameterError(f"the states of {chosen.model} are not hidden: there is nothing to filter")
     if chosen.plot:
         check_writable(Path(chosen.plot), "--plot", FIGURE_SUFFIXES)
-        if not isinstance(model, HMM):
+        if isinstance(model, POMDP):
             raise ParameterError(f"--plot draws hidden Markov models, and {chosen.model} is a POMDP")
     look = look_of(chosen)
-    if chosen.best_action and isinstance(model, HMM):
+    if chosen.best_action and not isinstance(model, POMDP):
         raise ParameterError(f"--best-action applies only to POMDPs, and {chosen.model} is a hidden Markov model")
-    steps = _steps_of_hmm(chosen, model) if isinstance(model, HMM) else _steps_of_pomdp(chosen, model)
+    steps = _steps_of_pomdp(chosen, model) if isinstance(model, POMDP) else _steps_of_hmm(chosen, model)
+    u = _covariates(chosen, model)
     with compiling_message():
-        found = trail(model, steps, smooth=chosen.smooth, decode=chosen.decode, with_entropy=chosen.entropy)
-        best = _best_action(model, found) if chosen.best_action and not isinstance(model, HMM) else None
+        found = trail(
+            model, steps, smooth=chosen.smooth, decode=chosen.decode, with_entropy=chosen.entropy, covariates=u
+        )
+        best = _best_action(model, found) if chosen.best_action and isinstance(model, POMDP) else None
     known = None if chosen.truth is None else recognised(found, split(chosen.truth))
-    if chosen.plot and isinstance(model, HMM):
+    if chosen.plot and not isinstance(model, POMDP):
         from rlsuite.plotting import state_posteriors
         from rlsuite.plotting.figure import write
 
-        write(chosen.plot, state_posteriors, model, found.given["observations"], **look)
+        write(chosen.plot, state_posteriors, model, found.given["observations"], covariates=u, **look)
     _report(chosen, found, best, known)
     return 0
 
@@ -138,7 +146,28 @@ def _best_action(pomdp: "POMDP", found: "Trail") -> BestAction:
     }
 
 
-def _steps_of_hmm(chosen: argparse.Namespace, model: "HMM") -> "Steps":
+def _covariates(chosen: argparse.Namespace, model: "Hidden | POMDP") -> "FloatArray | None":
+    """The covariates (T, D) of a model whose transitions depend on some; None of others."""
+    import numpy as np
+
+    from rlsuite.cli.filter_table import numbers_of, titled
+    from rlsuite.inference import CovariateHMM
+
+    if not isinstance(model, CovariateHMM):
+        if chosen.covariates:
+            raise ParameterError(f"--covariates: the transitions of {chosen.model} depend on none; leave it out")
+        return None
+    titles: list[str] = chosen.covariates.split(",") if chosen.covariates else []
+    if chosen.file is None or len(titles) != model.n_covariates:
+        raise ParameterError(
+            f"the transitions of {chosen.model} depend on covariates: give a table that has them and the observations, "
+            f"--file TABLE, and the titles of the {model.n_covariates} that are covariates, --covariates COLUMN,..."
+        )
+    words = titled(chosen.file)
+    return np.column_stack([numbers_of(chosen.file, title, words) for title in titles])
+
+
+def _steps_of_hmm(chosen: argparse.Namespace, model: "Hidden") -> "Steps":
     from rlsuite.cli.filter_table import Steps, read, split
 
     width = model.emission.width
@@ -197,7 +226,7 @@ def _report(chosen: argparse.Namespace, found: "Trail", best: BestAction | None,
     print(f"{chosen.model}, {'smoothed' if chosen.smooth else 'filtered'}")
     print(table(["t", *found.heads()], _rows(found), len(found.beliefs)))
     summary = [("log-likelihood", f"{number(found.log_likelihood)} nats")]
-    if found.path is not None:
+    if found.path is not None and not isnan(found.path_log_probability):
         summary.append(("log-probability of the path", f"{number(found.path_log_probability)} nats"))
     if best is not None:
         label, gap = best["best_action_label"], number(best["gap_at_start"])

@@ -2,19 +2,23 @@
 
 import argparse
 from collections.abc import Callable, Sequence
+from math import log
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from rlsuite.cli.options import Commands, add_examples, add_json_flag, whole_number
 from rlsuite.cli.output import check_writable, columns, number, print_json, print_note, table
-from rlsuite.errors import FileError, ParameterError
+from rlsuite.errors import FileError, ParameterError, unknown
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from rlsuite.inference import HMM, Emission, Selection
+    from rlsuite.inference import HMM, HSMM, CovariateHMM, Emission, Selection
     from rlsuite.models.aliases import AnyArray, FloatArray
+
+FAMILIES = {"poisson": "poisson", "negative-binomial": "negative_binomial"}
+"""What --durations takes beside the number of steps in a table, and what Python calls it."""
 
 STATE, EPISODE = "state", "episode"
 """Titles of the columns of a file, beside those of the observations."""
@@ -34,6 +38,8 @@ class Data(NamedTuple):
     symbols: list[list[str] | None]
     """the names of each column's symbols; None of numbers"""
     states: list[str] | None
+    covariates: "dict[str, FloatArray]"
+    """numbers (T,) that transitions depend on, by title"""
 
 
 def add(commands: Commands) -> None:
@@ -42,7 +48,9 @@ def add(commands: Commands) -> None:
         "fit",
         help="learn a hidden Markov model from a file of observations",
         description="Learn a hidden Markov model. Where the file has a column 'state', its states are counted; with "
-        "--states, or without such a column, they are hidden, and expectation maximisation (Baum-Welch) finds them.",
+        "--states, or without such a column, they are hidden, and expectation maximisation (Baum-Welch) finds them. "
+        "States last a geometric time, unless --durations says otherwise; transitions depend on the columns that "
+        "--covariates names.",
         epilog="The file is a table with titles: observation (whole numbers or words are symbols, ? is a missing one), "
         "state (names or numbers), and episode, which is another one in each sequence. Where several things are "
         "observed at once, their columns are observation.a, observation.b and so on, independent of each other given "
@@ -65,12 +73,31 @@ def add(commands: Commands) -> None:
         metavar="NAME,...",
         help="categorical, gaussian or poisson, for all columns or for each (default: categorical for whole numbers)",
     )
+    parser.add_argument(
+        "--durations",
+        metavar="NAME",
+        help="how long states last: poisson, negative-binomial, or a number of steps, up to which any duration has a "
+        "probability of its own (a hidden semi-Markov model, which begins with the plain one)",
+    )
+    parser.add_argument(
+        "--covariates",
+        metavar="COLUMN,...",
+        help="columns of numbers that the transitions depend on; row t belongs to the move from t to t + 1",
+    )
+    parser.add_argument(
+        "--ridge", type=float, default=0.0, metavar="C", help="penalty on the slopes of covariates (default 0)"
+    )
     parser.add_argument("--prior", type=float, metavar="C", help="pseudo-count of everything (default 0)")
     parser.add_argument("--restarts", type=whole_number, default=1, metavar="N", help="random starts (default 1)")
     parser.add_argument("--seed", type=whole_number, default=0, metavar="N", help="of the random starts (default 0)")
     parser.add_argument("--save", metavar="FILE.npz", help="write the model; 'rlsuite filter FILE.npz' uses it")
     add_json_flag(parser)
-    add_examples(parser, "rlsuite fit rolls.csv --states 2 --restarts 5 --save casino.npz")
+    add_examples(
+        parser,
+        "rlsuite fit rolls.csv --states 2 --restarts 5 --save casino.npz",
+        "rlsuite fit meter.csv --states 2 --emission gaussian --durations poisson --save machine.npz",
+        "rlsuite fit meter.csv --states 2 --emission gaussian --covariates heat,load",
+    )
     parser.set_defaults(run=run)
 
 
@@ -82,29 +109,51 @@ def run(chosen: argparse.Namespace) -> int:
     """Learn."""
     if chosen.save:
         check_writable(Path(chosen.save), "--save", (".npz",))
-    data = _read(chosen.data, chosen.emission)
+    _check(chosen)
+    data = _read(chosen.data, chosen.emission, chosen.covariates)
     choice = None
-    if chosen.states is None and data.states is not None:
+    if chosen.states is None and data.states is not None and not chosen.durations:
         model, how = _counted(data, data.states, chosen.prior or 0.0), "counting"
     elif chosen.states is None:
-        raise ParameterError(
-            f"{chosen.data} has no column {STATE!r}: give --states K, how many hidden states there are"
-        )
+        hidden = f"{chosen.data} has no column {STATE!r}" if data.states is None else "--durations learns hidden states"
+        raise ParameterError(f"{hidden}: give --states K, how many hidden states there are")
     elif len(chosen.states) == 1:
         model, how = _learned(chosen, data, chosen.states[0]), "expectation maximisation"
     else:
         choice = _chosen(chosen, data)
         model, how = choice.hmm, "expectation maximisation"
+    found: Learned = model
+    if chosen.durations:
+        found = _lasting(chosen, data, model)
+    elif data.covariates:
+        found = _depending(chosen, data, model, known=how == "counting")
+        how = "counting, and a logistic regression" if how == "counting" else how
     if chosen.save:
-        model.write(chosen.save)
-    _report(chosen, data, model, how, choice)
+        found.write(chosen.save)
+    _report(chosen, data, found, how, choice)
     return 0
 
 
-def _read(path: str, emission: str | None) -> Data:
+def _check(chosen: argparse.Namespace) -> None:
+    """Raise if flags do not go together."""
+    if chosen.durations and chosen.covariates:
+        raise ParameterError("--durations and --covariates are two different models: leave one of them out")
+    for flag, given in (("--durations", chosen.durations), ("--covariates", chosen.covariates)):
+        if given and chosen.states is not None and len(chosen.states) > 1:
+            raise ParameterError(
+                f"{flag}: --states {','.join(map(str, chosen.states))} chooses among plain models; give one number, "
+                "and compare the BIC of each"
+            )
+    if chosen.durations and chosen.durations not in FAMILIES and not chosen.durations.isdigit():
+        raise ParameterError(f"{unknown('--durations', chosen.durations, FAMILIES)}; or a number of steps")
+    if chosen.ridge and not chosen.covariates:
+        raise ParameterError("--ridge is a penalty on the slopes of covariates: give --covariates COLUMN,...")
+
+
+def _read(path: str, emission: str | None, covariates: str | None) -> Data:
     import numpy as np
 
-    from rlsuite.cli.filter_table import PART, observed, titled
+    from rlsuite.cli.filter_table import PART, numbers_of, observed, titled
 
     words = titled(path)
     seen = [_observations(path, words[title]) for title in observed(words)]
@@ -122,7 +171,11 @@ def _read(path: str, emission: str | None) -> Data:
     z = seen[0].z if len(seen) == 1 else np.column_stack([column.z for column in seen])
     lengths = _lengths(words.get(EPISODE), len(z))
     symbols = [column.names for column in seen]
-    return Data(z, lengths, dict(zip(names, families, strict=True)), symbols, words.get(STATE))
+    numbers = {title: numbers_of(path, title, words) for title in (covariates.split(",") if covariates else [])}
+    return Data(z, lengths, dict(zip(names, families, strict=True)), symbols, words.get(STATE), numbers)
+
+
+Learned: TypeAlias = "HMM | HSMM | CovariateHMM"
 
 
 class Column(NamedTuple):
@@ -223,6 +276,31 @@ def _learned(chosen: argparse.Namespace, data: Data, n_states: int) -> "HMM":
     return first.fit(data.z, data.lengths, restarts=chosen.restarts, prior=chosen.prior, seed=chosen.seed)
 
 
+def _lasting(chosen: argparse.Namespace, data: Data, plain: "HMM") -> "HSMM":
+    """A model with durations that begins with the plain one, whose states may not last for ever."""
+    import numpy as np
+
+    from rlsuite.inference import HSMM
+
+    matrix = plain.sparse_transition.toarray() + 1.0 / len(data.z)
+    plain = plain.replace(transition=matrix / np.sum(matrix, axis=1, keepdims=True))
+    first = HSMM.from_hmm(plain, FAMILIES.get(chosen.durations) or int(chosen.durations))
+    return first.fit(data.z, data.lengths, prior=chosen.prior)
+
+
+def _depending(chosen: argparse.Namespace, data: Data, plain: "HMM", *, known: bool) -> "CovariateHMM":
+    """A model with covariates that begins with the plain one; its states may be known."""
+    import numpy as np
+
+    from rlsuite.inference import CovariateHMM
+
+    u = np.column_stack([*data.covariates.values()])
+    labels = list(plain.state_labels or ())
+    states = [labels.index(word) for word in data.states or ()] if known else None
+    first = CovariateHMM.from_hmm(plain, u.shape[1])
+    return first.fit(data.z, u, data.lengths, states=states, prior=chosen.prior, ridge=chosen.ridge)
+
+
 def _chosen(chosen: argparse.Namespace, data: Data) -> "Selection":
     from rlsuite.inference import choose_n_states
 
@@ -238,31 +316,41 @@ def _chosen(chosen: argparse.Namespace, data: Data) -> "Selection":
     )
 
 
-def _report(chosen: argparse.Namespace, data: Data, model: "HMM", how: str, choice: "Selection | None") -> None:
-    from rlsuite.inference import Product
+def _report(chosen: argparse.Namespace, data: Data, model: "Learned", how: str, choice: "Selection | None") -> None:
+    from rlsuite.inference import HMM, HSMM, CovariateHMM, Product
     from rlsuite.models import MarkovChain
 
-    log_likelihood = model.score(data.z, data.lengths)
-    chain = MarkovChain(model.transition)
-    laws = chain.stationary_laws()
-    long_run = laws[0] if len(laws) == 1 else None
+    log_likelihood = _score(model, data)
+    seen = int((~model.emission.missing(model.emission.check(data.z))).sum())
+    bic = model.n_parameters * log(max(seen, 1)) - 2.0 * log_likelihood
     emission = model.emission
     channels = dict(zip(data.families, emission.channels if isinstance(emission, Product) else [emission], strict=True))
+    chain = MarkovChain(model.transition) if isinstance(model, HMM) else None
+    long_run = None
+    if chain is not None and len(laws := chain.stationary_laws()) == 1:
+        long_run = laws[0]
     if chosen.json:
         learned = {
             name: {"kind": type(one).__name__, **_symbols(one), **_arrays(one)} for name, one in channels.items()
         }
+        own: dict[str, object] = {}
+        if chain is not None:
+            own = {"long_run": long_run, "regular": chain.is_regular}
+        elif isinstance(model, HSMM):
+            own = {"durations": {"kind": type(model.durations).__name__, **model.durations.arrays()}}
+        elif isinstance(model, CovariateHMM):
+            own = {"covariates": list(data.covariates), "slope": model.slope, "center": model.center}
         print_json(
             {
                 "data": chosen.data,
                 "by": how,
                 **({} if choice is None else {"tried": _tried(choice)}),
                 "log_likelihood": log_likelihood,
+                "bic": bic,
                 "state_labels": model.state_labels,
                 "start": model.start,
                 "transition": model.sparse_transition.toarray(),
-                "long_run": long_run,
-                "regular": chain.is_regular,
+                **own,
                 "emission": learned if isinstance(emission, Product) else next(iter(learned.values())),
                 **({"save": chosen.save} if chosen.save else {}),
             }
@@ -276,23 +364,50 @@ def _report(chosen: argparse.Namespace, data: Data, model: "HMM", how: str, choi
     if choice is not None:
         tried = _tried(choice)
         print(table(list(tried[0]), [list(map(number, row.values())) for row in tried], len(tried)))
-        print(f"  {choice.n_states} states are best by {chosen.criterion}")
-    print(_states_table(states, _chain_columns(model, states, long_run, data) | _columns(emission)))
+        print(f"  {choice.n_states} states are best by {choice.criterion}")
+    lasts = {"mean duration": model.durations.mean} if isinstance(model, HSMM) else {}
+    print(_states_table(states, _chain_columns(model, states, long_run, data) | lasts | _columns(emission)))
     if isinstance(emission, Product):
         for name, channel in channels.items():
             print(_states_table(states, {f"{name} {title}": column for title, column in _columns(channel).items()}))
-    summary = [("log-likelihood", f"{number(log_likelihood)} nats")]
-    if _moves(data):
+    if isinstance(model, CovariateHMM):
+        print(_slopes(model, states, [*data.covariates]))
+    summary = [("log-likelihood", f"{number(log_likelihood)} nats"), ("BIC", number(bic))]
+    if chain is not None and _moves(data):
         summary.append(("regular chain", "yes" if chain.is_regular else "no"))
     print(columns(summary))
     if chosen.save:
         print(f"  written: {chosen.save}")
     if not chosen.save:
         print_note("next: the same with --save hmm.npz")
+    elif isinstance(model, CovariateHMM):
+        print_note(f"next: rlsuite filter {chosen.save} --file {chosen.data} --covariates {chosen.covariates}")
     elif isinstance(emission, Product):
         print_note(f"next: rlsuite filter {chosen.save} --file {chosen.data}")
     else:
         print_note(f"next: rlsuite filter {chosen.save} {_first_words(data)} --smooth")
+
+
+def _score(model: "Learned", data: Data) -> float:
+    """The log-likelihood of the data, in nats."""
+    import numpy as np
+
+    from rlsuite.inference import CovariateHMM
+
+    if isinstance(model, CovariateHMM):
+        return model.score(data.z, np.column_stack([*data.covariates.values()]), data.lengths)
+    return model.score(data.z, data.lengths)
+
+
+def _slopes(model: "CovariateHMM", states: list[str], titles: list[str]) -> str:
+    """How much the log-odds of each move, instead of staying, rise with each covariate."""
+    rows = [
+        [states[i], states[j], *map(number, model.slope[i, j].tolist())]
+        for i in range(model.n_states)
+        for j in range(model.n_states)
+        if model.dense_transition[i, j] > 0.0 and j != model.reference[i]
+    ]
+    return table(["from", "to", *(f"slope of {title}" for title in titles)], rows, len(rows))
 
 
 def _first_words(data: Data) -> str:
@@ -329,7 +444,7 @@ def _symbols(emission: "Emission") -> "dict[str, Sequence[str]]":
 
 
 def _chain_columns(
-    model: "HMM", states: list[str], long_run: "FloatArray | None", data: Data
+    model: "Learned", states: list[str], long_run: "FloatArray | None", data: Data
 ) -> "dict[str, FloatArray]":
     """Where sequences begin, and how they go on if any does; (K,) by title."""
     ahead = {f"to {state}": column for state, column in zip(states, model.sparse_transition.toarray().T, strict=True)}

@@ -19,13 +19,19 @@ from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import Seed, generator, whole_number
 from rlsuite.core.compiling_clock import CompilingClock
 from rlsuite.core.keywords import says_what_to_write
-from rlsuite.errors import FileError, ModelError
+from rlsuite.errors import FileError, ModelError, ParameterError, unknown
 from rlsuite.inference import dirichlet
 from rlsuite.inference.baum_welch import warn_of_collapse
-from rlsuite.inference.durations import Durations, TableDurations, durations_of
+from rlsuite.inference.durations import (
+    Durations,
+    NegativeBinomialDurations,
+    PoissonDurations,
+    TableDurations,
+    durations_of,
+)
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.expectation_maximisation import Learning, Limits, best_of_starts, record_of
-from rlsuite.inference.hmm import reading_parts, write_model
+from rlsuite.inference.hmm import HMM, reading_parts, write_model
 from rlsuite.inference.parameters import HMMParameters
 from rlsuite.inference.segments import Passes
 from rlsuite.inference.sequences import Array, Observations, Sequences, sequences, summed
@@ -122,6 +128,58 @@ class HSMM(HMMParameters):
         if found.n_states != self.n_states:
             raise ModelError(f"durations has {found.n_states} states, but start has {self.n_states}")
         object.__setattr__(self, "durations", found)
+
+    @classmethod
+    @says_what_to_write
+    def from_hmm(cls, hmm: HMM, durations: str | int = "poisson") -> Self:
+        """Return a model whose states last as long, on average, as those of a plain one: a start for learning.
+
+        Parameters
+        ----------
+        hmm : HMM
+            The plain model, in which a state lasts 1 / (1 - transition[k, k]) steps on average.
+        durations : str or int
+            "poisson"; "negative_binomial", with the shape 1, in which case nothing but the form has changed; or the
+            number of columns of a table, in which the plain model's durations are cut off.
+
+        Raises
+        ------
+        ParameterError
+            If it is no `HMM`, or there are no such durations.
+        ModelError
+            If a state is never left, or lasts so long that no table is long enough.
+
+        Examples
+        --------
+        >>> from rlsuite.inference import HMM, HSMM
+        >>> plain = HMM([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], [[0.9, 0.1], [0.1, 0.9]])
+        >>> HSMM.from_hmm(plain).durations.mean.round(9).tolist()
+        [10.0, 5.0]
+        """
+        if not isinstance(cast("object", hmm), HMM):
+            raise ParameterError(
+                f"hmm is a {type(hmm).__name__}, not an HMM; the model that an estimator has learned is its hmm_"
+            )
+        stay, moves = np.diagonal(hmm.dense_transition).copy(), hmm.dense_transition.copy()
+        np.fill_diagonal(moves, 0.0)
+        left = moves.sum(axis=1)
+        if not left.all():
+            k = int(np.argmin(left))
+            more = "a model with durations has two at least" if hmm.n_states == 1 else "learn it with a prior"
+            raise ModelError(f"state {k} of hmm is never left, so that nothing says what follows, and when: {more}")
+        mean = np.maximum(1.0, 1.0 / left)
+        found: Durations
+        if durations == "poisson":
+            found = PoissonDurations(mean)
+        elif durations == "negative_binomial":
+            found = NegativeBinomialDurations(mean, np.ones(hmm.n_states))
+        elif isinstance(durations, str):
+            families = ("negative_binomial", "poisson")
+            raise ParameterError(f"{unknown('durations', durations, families)}; or the number of columns of a table")
+        else:
+            table = stay[:, np.newaxis] ** np.arange(whole_number("durations", durations))
+            found = TableDurations(table / table.sum(axis=1, keepdims=True))
+        return cls(hmm.start, moves / left[:, np.newaxis], hmm.emission, found, hmm.state_labels)
 
     @property
     def n_parameters(self) -> int:
@@ -371,6 +429,7 @@ class FittedHSMM(HSMM):
 
     # what is made from this model is a plain one
     read = HSMM.read  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    from_hmm = HSMM.from_hmm  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
 
     def __init__(self, model: HSMM, learning: Learning) -> None:
         super().__init__(model.start, model.dense_transition, model.emission, model.durations, model.state_labels)

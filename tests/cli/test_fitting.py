@@ -6,7 +6,7 @@ import shlex
 import numpy as np
 import pytest
 
-from rlsuite.inference import HMM, Gaussian
+from rlsuite.inference import HMM, HSMM, CovariateHMM, Gaussian, PoissonDurations
 from rlsuite.models import MarkovChain
 
 HEAD = "observation,state\n"
@@ -121,6 +121,70 @@ def test_the_number_of_states_is_chosen(rlsuite, rlsuite_json, tmp_path):
     assert len(found["start"]) == 2
     assert "1 states are best by aic" not in rlsuite("fit", "days.csv", "--states", "1,2", "--criterion", "aic").out
     assert "did you mean 'bic'" in rlsuite("fit", "days.csv", "--states", "1,2", "--criterion", "bicc").err
+
+
+def test_durations_and_covariates(rlsuite, rlsuite_json, tmp_path):
+    moves, levels = [[0, 1], [1, 0]], Gaussian([2.0, 0.0], [1.0, 1.0])
+    z, _ = HSMM([1, 0], moves, levels, PoissonDurations([20.0, 8.0])).sample(400, seed=1)
+    (tmp_path / "meter.csv").write_text("observation\n" + "".join(f"{x!r}\n" for x in z.tolist()))
+    found = rlsuite_json("fit", "meter.csv", "--states", 2, "--durations", "poisson", "--save", "hsmm.npz")
+    model = HSMM.read(tmp_path / "hsmm.npz")
+    assert found["log_likelihood"] == model.score(z)
+    assert found["bic"] == pytest.approx(7 * np.log(400) - 2 * model.score(z))
+    assert found["durations"] == {
+        "kind": "PoissonDurations",
+        "mean_duration": model.durations.mean_duration.tolist(),
+    }
+    assert sorted(model.durations.mean) == pytest.approx([8.0, 20.0], rel=0.3)
+    assert model.score(z) > model.fit(z, max_iterations=1, tol=0).score(z) - 1e-3, "it has been learned"
+    assert "  durations  PoissonDurations" in rlsuite("show", "hsmm.npz").out.splitlines()
+    line = rlsuite("fit", "meter.csv", "--states", 2, "--durations", 60, "--save", "hsmm.npz")
+    assert "mean duration" in line.out.splitlines()[1]
+    assert HSMM.read(tmp_path / "hsmm.npz").durations.table.shape == (2, 60)
+    smoothed = rlsuite_json(*shlex.split(line.err.partition("next: rlsuite ")[2]), "--decode")
+    assert smoothed["path"] == HSMM.read(tmp_path / "hsmm.npz").decode(z[:2].round(4)).tolist()
+    # Covariates: with states that are known, and without.
+    heat = np.random.default_rng(0).normal(size=600)
+    truth = CovariateHMM([1, 0], [[0.9, 0.1], [0.2, 0.8]], Gaussian([0.0, 3.0], [1.0, 1.0]), [[0, 1.2], [0, 0]])
+    z, states = truth.sample(heat, seed=1)
+    table = zip(z.tolist(), heat.tolist(), states.tolist(), strict=True)
+    (tmp_path / "heat.csv").write_text(
+        "observation,Heat,state\n" + "".join(f"{x!r},{u!r},{'ab'[k]}\n" for x, u, k in table)
+    )
+    found = rlsuite_json("fit", "heat.csv", "--covariates", "Heat", "--save", "cov.npz")
+    model = CovariateHMM.read(tmp_path / "cov.npz")
+    assert model.state_labels == ("a", "b")
+    expected = CovariateHMM.from_hmm(truth.at(0.0), 1).fit(z, heat, states=states)
+    np.testing.assert_allclose(found["slope"], expected.slope, atol=1e-6)
+    assert found["log_likelihood"] == model.score(z, heat)
+    assert rlsuite("show", "cov.npz").out.splitlines()[0] == "cov.npz: CovariateHMM"
+    done = rlsuite("fit", "heat.csv", "--covariates", "heat", "--save", "cov.npz")
+    assert ["a", "b", f"{expected.slope[0, 1, 0]:.6g}"] in [line.split() for line in done.out.splitlines()]
+    filtered = rlsuite_json(*shlex.split(done.err.partition("next: rlsuite ")[2]), "--smooth")
+    np.testing.assert_allclose(filtered["smoothed"], model.smooth(z, heat))
+    hidden = rlsuite_json("fit", "heat.csv", "--covariates", "heat", "--states", 2, "--ridge", 1)
+    assert np.abs(hidden["slope"]).max() > 0.5
+    (tmp_path / "gap.csv").write_text("observation,heat\n0.5,1\n0.1,?\n")
+    for words, said in (
+        ("fit heat.csv --covariates heet", "did you mean 'heat'"),
+        ("fit gap.csv --covariates heat --states 1", "heat is '?' in row 2; covariates are numbers"),
+        ("fit heat.csv --durations poisson", "--durations learns hidden states: give --states K"),
+        (
+            "fit heat.csv --durations poison --states 2",
+            "did you mean 'poisson'? (choices: negative-binomial",
+        ),
+        ("fit heat.csv --durations 9 --states 1", "two at least"),
+        ("fit heat.csv --durations 9 --states 1,2", "--states 1,2 chooses among plain models; give one number"),
+        ("fit heat.csv --durations 9 --covariates heat", "leave one of them out"),
+        ("fit heat.csv --ridge 1", "give --covariates COLUMN"),
+        ("filter cov.npz 1 2", "depend on covariates: give a table"),
+        ("filter hsmm.npz 1 2 --covariates heat", "the transitions of hsmm.npz depend on none"),
+        ("filter hsmm.npz 1 2 --best-action", "--best-action applies only to POMDPs"),
+        ("solve hsmm.npz", "has no actions; use 'rlsuite filter'"),
+        ("solve cov.npz --gamma 0.9", "leave gamma out"),
+    ):
+        done = rlsuite(*words.split())
+        assert (done.code, said in done.err) == (2, True), (words, done.err)
 
 
 def test_mistakes_are_answered(rlsuite, tmp_path):

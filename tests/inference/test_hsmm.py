@@ -178,6 +178,12 @@ def test_geometric_durations_are_a_plain_model():
         assert (semi.decode(z[:n]) == plain.decode(z[:n])).all()
     negative = HSMM(plain.start, leave, plain.emission, NegativeBinomialDurations(1 / (1 - np.array(stay)), [1, 1, 1]))
     assert negative.score(z) == pytest.approx(plain.score(z), abs=1e-9)
+    # From the plain model, with the same mean durations.
+    for durations, difference in (("negative_binomial", 1e-9), (400, 1e-9), ("poisson", np.inf)):
+        made = HSMM.from_hmm(plain, durations)
+        assert made.durations.mean == pytest.approx(1 / (1 - np.array(stay)), rel=1e-6)
+        assert made.transition == pytest.approx(leave)
+        assert abs(made.score(z) - plain.score(z)) < difference, durations
 
 
 def augmented(model):
@@ -277,6 +283,9 @@ def test_counts_of_complete_data_are_the_estimates():
     assert found.fit([z, z[:1]], prior=1.0, max_iterations=1, tol=0).start.tolist() == [1.0, 0.0]
 
 
+PLAIN = rl.HMM([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], np.eye(2))
+
+
 def test_files_and_bad_input(tmp_path):
     model = HSMM(
         [0.4, 0.6], [[0, 1], [1, 0]], Gaussian([0.0, 1.0], [1.0, 2.0]), PoissonDurations([2.0, 3.0]), ["low", "high"]
@@ -307,6 +316,14 @@ def test_files_and_bad_input(tmp_path):
         (lambda: PoissonDurations([1e6]).table, ModelError, "100,000 at most"),
         (lambda: NegativeBinomialDurations([2.0], [0.0]), ModelError, "shapes are positive"),
         (lambda: model.score([]), ModelError, "no observations"),
+        (lambda: HSMM.from_hmm(model), ParameterError, "hmm is a HSMM, not an HMM"),
+        (
+            lambda: HSMM.from_hmm(rl.HMM([1.0], [[1.0]], [[1.0]])),
+            ModelError,
+            "state 0 of hmm is never left.*two at least",
+        ),
+        (lambda: HSMM.from_hmm(PLAIN, "poison"), ParameterError, "did you mean 'poisson'.*columns of a table"),
+        (lambda: HSMM.from_hmm(PLAIN, 0), ParameterError, "durations"),
         (lambda: model.fit(z, restarts=0), ParameterError, "restarts"),
         (lambda: HSMM.read(tmp_path / "plain.npz"), FileError, "kind HMM, not HSMM: read it with HMM.read"),
         (lambda: HSMM([1, 0], ahead, np.eye(2), [[0, 1], [0, 1]]).smooth([0, 1]), ModelError, r"impossible.*z\[t=1\]"),
