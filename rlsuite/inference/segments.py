@@ -14,8 +14,8 @@ from rlsuite.inference.sequences import Sequences
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.reference import hsmm as reference
 
-LARGEST_FALL = 300.0
-"""Nats by which the likelihood may fall within two of the longest segments before logarithms are taken."""
+LARGEST_FALL = 550.0
+"""Nats by which the likelihood may fall within two of the longest segments until a forward pass alone does not do."""
 
 SHORTEST_BLOCK = 32
 """Observations of a block, unless the sequence is short: blocks as long as segments stay in the processor's cache."""
@@ -52,13 +52,15 @@ class Passes:
 
     def score(self) -> float:
         """Return the log-likelihood."""
-        log_likelihood = self._forward[1]
-        return self.shift + (self._alpha_last if log_likelihood is None else log_likelihood)
+        _, log_likelihood, certain = self._forward
+        if log_likelihood is None or not (certain or self._certified(counting=False)):
+            return self.shift + self._alpha_last
+        return self.shift + log_likelihood
 
     def filtered(self) -> FloatArray:
         """Return Pr[x_t = k | z_0..z_t] (T, K)."""
-        filtered, log_likelihood = self._forward
-        if log_likelihood is not None:
+        filtered, _, certain = self._forward
+        if certain:
             return filtered
         self._check_possible()
         alpha = self._alpha
@@ -67,38 +69,49 @@ class Passes:
 
     def smoothed(self, *, counting: bool = True) -> Smoothed:
         """Return posteriors and, with `counting`, expected counts."""
-        states, longest = self.shape
-        log_likelihood = self._forward[1]
-        if log_likelihood is not None:
-            posterior, padded = np.empty((self.size, states)), self._padded
-            moves, begins = np.zeros(self._onwards[1].shape), np.zeros(padded.shape)
-            possible = self.durations > 0.0
-            passed = backward_pass(
-                *self._onwards,
-                _padded(self.matrix.T),
-                padded,
-                longest - possible[:, ::-1].argmax(axis=1).astype(np.int64),
-                self.table,
-                self.rows,
-                self.every,
-                self._factor,
-                self._kept,
-                self._kept_level,
-                self._alpha_rows(self.every + 1),
-                np.empty((self.every + 1, states)),
-                np.empty((states, self.size + 1 + padded.shape[1])),
-                self._work(5 + 2 * TOGETHER),
-                posterior,
-                counting,
-                moves,
-                begins,
-                LANES,
-            )
-            if passed:
-                lasted = begins[:, :longest] * self.durations
-                return Smoothed(posterior, moves[:, :states] * self.matrix, lasted, self.shift + log_likelihood)
+        found = self._certified(counting=counting)
+        if found is not None:
+            return found
         self._check_possible()
         return self._smoothed_in_logarithms()
+
+    def _certified(self, *, counting: bool) -> Smoothed | None:
+        """Return posteriors and counts from numbers; None if something may have been lost that matters.
+
+        The backward pass knows that, also of what was lost forwards.
+        """
+        states, longest = self.shape
+        log_likelihood = self._forward[1]
+        if log_likelihood is None:
+            return None
+        posterior, padded = np.empty((self.size, states)), self._padded
+        moves, begins = np.zeros(self._onwards[1].shape), np.zeros(padded.shape)
+        possible = self.durations > 0.0
+        passed = backward_pass(
+            *self._onwards,
+            _padded(self.matrix.T),
+            padded,
+            longest - possible[:, ::-1].argmax(axis=1).astype(np.int64),
+            self.table,
+            self.rows,
+            self.every,
+            self._factor,
+            self._kept,
+            self._kept_level,
+            self._alpha_rows(self.every + 1),
+            np.empty((self.every + 1, states)),
+            np.empty((states, self.size + 1 + padded.shape[1])),
+            self._work(5 + 2 * TOGETHER),
+            posterior,
+            counting,
+            moves,
+            begins,
+            LANES,
+        )
+        if not passed:
+            return None
+        lasted = begins[:, :longest] * self.durations
+        return Smoothed(posterior, moves[:, :states] * self.matrix, lasted, self.shift + log_likelihood)
 
     def best_path(self) -> IndexArray:
         """Return the most probable path (T,) int64."""
@@ -124,8 +137,8 @@ class Passes:
         return path.astype(np.int64)
 
     @cached_property
-    def _forward(self) -> tuple[FloatArray, float | None]:
-        """Filtered probabilities, and the log-likelihood without the shift; None if logarithms are needed."""
+    def _forward(self) -> tuple[FloatArray, float | None, bool]:
+        """Filtered probabilities, the log-likelihood without the shift or None, and whether they are certain."""
         states, longest = self.shape
         filtered, self._factor = np.empty((self.size, states)), np.empty(self.size + 1)
         blocks = self.size // self.every + 1
@@ -146,12 +159,12 @@ class Passes:
             LANES,
         )
         if done < self.size:
-            return filtered, None
+            return filtered, None, False
         logs = -np.log(self._factor[1:])
         # What was lost on the way can matter only after observations that are much less probable than others.
         total = np.append(0.0, np.cumsum(logs))
         window = min(2 * longest, self.size)
-        return filtered, None if (total[window:] - total[:-window]).min() < -LARGEST_FALL else float(total[-1])
+        return filtered, float(total[-1]), bool((total[window:] - total[:-window]).min() >= -LARGEST_FALL)
 
     @cached_property
     def _padded(self) -> FloatArray:

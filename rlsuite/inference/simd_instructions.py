@@ -393,12 +393,16 @@ def add_to_shifted(
         kinds = signature.args
         w = _Writer(target, b, kinds[7])
         goal, source, added = (w.row(kinds[k], given[k], given[k + 1]) for k in (0, 2, 5))
-        next_one, factors = b.gep(source, [_index(1)]), w.everywhere(given[4])
+        factors = w.everywhere(given[4])
+        by_one = _ir.Constant(_ir.VectorType(_ir.IntType(32), w.width), [*range(1, w.width + 1)])
         sums = [w.variable(0.0) for _ in range(REGISTERS)]
 
         def write(offset: Value, n: int) -> None:
-            for at, total in zip(w.offsets(offset, n), sums, strict=False):
-                value = b.fadd(w.load(next_one, at), b.fmul(factors, w.load(added, at)))
+            # Registers are read as they were written a step before: others have to wait until they are in the cache.
+            offsets = w.offsets(offset, n)
+            loaded = [w.load(source, at) for at in (*offsets, b.add(offsets[-1], _index(w.width)))]
+            for at, total, here, there in zip(offsets, sums, loaded, loaded[1:], strict=False):
+                value = b.fadd(b.shuffle_vector(here, there, by_one), b.fmul(factors, w.load(added, at)))
                 w.store(value, goal, at)
                 w.add_to(total, value)
 
