@@ -33,7 +33,7 @@ from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.expectation_maximisation import Learning, Limits, best_of_starts, record_of
 from rlsuite.inference.hmm import HMM, reading_parts, write_model
 from rlsuite.inference.parameters import HMMParameters
-from rlsuite.inference.segments import Passes
+from rlsuite.inference.segments import Passes, Tables
 from rlsuite.inference.sequences import Array, Observations, Sequences, sequences, summed
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
 from rlsuite.models.files import text, text_in
@@ -231,16 +231,16 @@ class HSMM(HMMParameters):
         self, infer: Callable[[Passes], Array], z: Observations, lengths: ArrayLike | None
     ) -> Array | list[Array]:
         """Return what is inferred about each sequence, with a row for each observation."""
-        data = sequences(self.emission, z, lengths)
-        found = [infer(Passes(self, self.durations.table, data, n)) for n in range(len(data))]
+        data, tables = sequences(self.emission, z, lengths), Tables(self, self.durations.table)
+        found = [infer(Passes(tables, data, n)) for n in range(len(data))]
         return data.split(cast("Array", np.concatenate(found)))
 
     def segments(self, z: Observations, lengths: ArrayLike | None = None) -> Segments | list[Segments]:
         """Return the segments of the most probable path, or a list of them if `z` is a list or has lengths."""
-        data = sequences(self.emission, z, lengths)
+        data, tables = sequences(self.emission, z, lengths), Tables(self, self.durations.table)
         found: list[Segments] = []
         for n in range(len(data)):
-            path = Passes(self, self.durations.table, data, n).best_path()
+            path = Passes(tables, data, n).best_path()
             begin = np.flatnonzero(np.append(True, path[1:] != path[:-1]))
             found.append(Segments(path[begin], begin, np.diff(np.append(begin, path.size))))
         return found if data.listed or lengths is not None else found[0]
@@ -437,7 +437,8 @@ class FittedHSMM(HSMM):
 
 
 def _score(model: HSMM, data: Sequences) -> float:
-    return float(sum(Passes(model, model.durations.table, data, n).score() for n in range(len(data))))
+    tables = Tables(model, model.durations.table)
+    return float(sum(Passes(tables, data, n).score() for n in range(len(data))))
 
 
 @dataclass
@@ -470,13 +471,13 @@ class _Learning:
     def expect(self, model: HSMM) -> tuple[float, SegmentCounts]:
         """Return the log-likelihood, and expected counts."""
         data = Sequences(model.emission, self.data.z, self.data.pieces)
-        states = model.n_states
+        states, tables = model.n_states, Tables(model, model.durations.table)
         counts = SegmentCounts(
             np.zeros(states), np.zeros((states, states)), np.zeros(model.durations.table.shape), np.zeros((0, states))
         )
         total, posteriors = 0.0, list[FloatArray]()
         for n in range(len(data)):
-            found = Passes(model, model.durations.table, data, n).smoothed()
+            found = Passes(tables, data, n).smoothed()
             total += found.log_likelihood
             counts.start[:] += found.posterior[0]
             counts.moves[:] += found.moves

@@ -35,19 +35,34 @@ class Smoothed(NamedTuple):
     log_likelihood: float
 
 
+class Tables:
+    """The parameters in the form that the compiled passes read, which all sequences share."""
+
+    def __init__(self, model: HMMParameters, durations: FloatArray) -> None:
+        self.start, self.durations = model.start, durations
+        self.matrix = np.ascontiguousarray(model.dense_transition)
+        self.onwards = _padded(model.start[np.newaxis]), _padded(self.matrix)
+        """start (1, Kp) and transitions (K, Kp)"""
+        self.back = _padded(self.matrix.T)
+        """(K, Kp)"""
+        self.padded = _padded(durations)
+        """(K, Dp)"""
+        self.longest = durations.shape[1] - (durations > 0.0)[:, ::-1].argmax(axis=1).astype(np.int64)
+        """(K,): steps of the longest segment"""
+
+
 class Passes:
     """The passes over one sequence; in logarithms where a double has too few exponents."""
 
-    def __init__(self, model: HMMParameters, durations: FloatArray, data: Sequences, number: int) -> None:
+    def __init__(self, tables: Tables, data: Sequences, number: int) -> None:
         begin, end = data.pieces[number].tolist()
-        self.model, self.number = model, number
+        self.tables, self.number = tables, number
         found = data.likelihoods
         self.table, self.rows = found.table, np.ascontiguousarray(found.row[begin:end])
         self.shift = 0.0 if found.shift is None else float(found.shift[begin:end].sum())
         self.exact = found.exact
-        self.matrix, self.durations = np.ascontiguousarray(model.dense_transition), durations
         self.size = int(end - begin)
-        self.shape = model.n_states, int(self.durations.shape[1])
+        self.shape = len(tables.durations), int(tables.durations.shape[1])
         self.every = max(1, min(math.isqrt(self.size), max(SHORTEST_BLOCK, self.shape[1])))
 
     def score(self) -> float:
@@ -84,14 +99,13 @@ class Passes:
         log_likelihood = self._forward[1]
         if log_likelihood is None:
             return None
-        posterior, padded = np.empty((self.size, states)), self._padded
-        moves, begins = np.zeros(self._onwards[1].shape), np.zeros(padded.shape)
-        possible = self.durations > 0.0
+        tables, posterior = self.tables, np.empty((self.size, states))
+        moves, begins = np.zeros(tables.back.shape), np.zeros(tables.padded.shape)
         passed = backward_pass(
-            *self._onwards,
-            _padded(self.matrix.T),
-            padded,
-            longest - possible[:, ::-1].argmax(axis=1).astype(np.int64),
+            *tables.onwards,
+            tables.back,
+            tables.padded,
+            tables.longest,
             self.table,
             self.rows,
             self.every,
@@ -100,7 +114,7 @@ class Passes:
             self._kept_level,
             self._alpha_rows(self.every + 1),
             np.empty((self.every + 1, states)),
-            np.empty((states, self.size + 1 + padded.shape[1])),
+            np.empty((states, self.size + 1 + begins.shape[1])),
             self._work(5 + 2 * TOGETHER),
             posterior,
             counting,
@@ -110,8 +124,8 @@ class Passes:
         )
         if not passed:
             return None
-        lasted = begins[:, :longest] * self.durations
-        return Smoothed(posterior, moves[:, :states] * self.matrix, lasted, self.shift + log_likelihood)
+        lasted = begins[:, :longest] * tables.durations
+        return Smoothed(posterior, moves[:, :states] * tables.matrix, lasted, self.shift + log_likelihood)
 
     def best_path(self) -> IndexArray:
         """Return the most probable path (T,) int64."""
@@ -119,7 +133,7 @@ class Passes:
         logs = self._logarithms
         path = np.zeros(self.size, dtype=np.int32)
         with np.errstate(divide="ignore"):
-            survival = np.log(np.cumsum(self.durations[:, ::-1], axis=1)[:, ::-1])
+            survival = np.log(np.cumsum(self.tables.durations[:, ::-1], axis=1)[:, ::-1])
         found = viterbi_pass(
             *logs,
             np.ascontiguousarray(survival),
@@ -144,8 +158,8 @@ class Passes:
         blocks = self.size // self.every + 1
         self._kept, self._kept_level = self._alpha_rows(blocks), np.ones((blocks, states))
         done = forward_pass(
-            *self._onwards,
-            self._padded,
+            *self.tables.onwards,
+            self.tables.padded,
             self.table,
             self.rows,
             self.every,
@@ -166,36 +180,26 @@ class Passes:
         window = min(2 * longest, self.size)
         return filtered, float(total[-1]), bool((total[window:] - total[:-window]).min() >= -LARGEST_FALL)
 
-    @cached_property
-    def _padded(self) -> FloatArray:
-        """The durations, (K, Dp)."""
-        return _padded(self.durations)
-
-    @cached_property
-    def _onwards(self) -> tuple[FloatArray, FloatArray]:
-        """Start (1, Kp) and transitions (K, Kp)."""
-        return _padded(self.model.start[np.newaxis]), _padded(self.matrix)
-
     def _work(self, rows: int) -> FloatArray:
         """Return room for rows of states, the first of which is ones."""
-        work = np.zeros((rows, self._onwards[0].shape[1]))
+        work = np.zeros((rows, self.tables.back.shape[1]))
         work[0] = 1.0
         return work
 
     def _alpha_rows(self, times: int) -> FloatArray:
         """Return zeros for alpha at some times: (times * K, Dp + 8)."""
-        return np.zeros((times * self.shape[0], self._padded.shape[1] + REGISTER))
+        return np.zeros((times * self.shape[0], self.tables.padded.shape[1] + REGISTER))
 
     @cached_property
     def _logarithms(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         with np.errstate(divide="ignore"):
             logs = np.log(self.table) if self.exact is None else self.exact()
-            own = (np.log(part) for part in (self.model.start, self.matrix, self.durations))
+            own = (np.log(part) for part in (self.tables.start, self.tables.matrix, self.tables.durations))
             return (*own, np.ascontiguousarray(logs[self.rows]))  # pyright: ignore[reportReturnType] - three and one
 
     @cached_property
     def _alpha(self) -> FloatArray:
-        fits_in_memory(f"{self.size} observations in logarithms", 24 * self.size * self.durations.size)
+        fits_in_memory(f"{self.size} observations in logarithms", 24 * self.size * self.tables.durations.size)
         return reference.forward(*self._logarithms)
 
     @property

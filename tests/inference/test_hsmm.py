@@ -17,7 +17,7 @@ from rlsuite.inference import (
     TableDurations,
     uniform_durations,
 )
-from rlsuite.inference.segments import Passes
+from rlsuite.inference.segments import Passes, Tables
 from rlsuite.inference.sequences import sequences
 
 
@@ -91,7 +91,7 @@ def check_against_all_segmentations(model, z):
     total, posterior, moves, lasted, path, best = by_brute_force(model, z)
     assert np.exp(model.score(z)) == pytest.approx(total, rel=1e-12)
     data = sequences(model.emission, z)
-    passes = Passes(model, model.durations.table, data, 0)
+    passes = Passes(Tables(model, model.durations.table), data, 0)
     for found in (passes.smoothed(), passes._smoothed_in_logarithms()):
         assert np.abs(found.posterior - posterior).max() < 1e-12
         assert np.abs(found.moves - moves).max() < 1e-12
@@ -147,7 +147,7 @@ def test_numbers_of_all_sizes_give_what_logarithms_do():
         model = HSMM(rng.dirichlet(np.ones(states)), *parts)
         length = int(rng.integers(1, 400))
         z = model.sample(length, seed=seed)[0] if rng.random() < 0.5 else rng.integers(symbols, size=length)
-        passes = Passes(model, model.durations.table, sequences(model.emission, z), 0)
+        passes = Passes(Tables(model, model.durations.table), sequences(model.emission, z), 0)
         if not np.isfinite(passes._alpha_last):
             continue
         exact = passes._smoothed_in_logarithms()
@@ -163,7 +163,7 @@ def test_numbers_of_all_sizes_give_what_logarithms_do():
     rng = np.random.default_rng(0)
     tables = rng.dirichlet(np.ones(6), size=3), rng.dirichlet(np.ones(600), size=3)
     model = HSMM([0.5, 0.25, 0.25], 0.5 - 0.5 * np.eye(3), *tables)
-    passes = Passes(model, tables[1], sequences(model.emission, model.sample(1_500, seed=0)[0]), 0)
+    passes = Passes(Tables(model, tables[1]), sequences(model.emission, model.sample(1_500, seed=0)[0]), 0)
     assert not passes._forward[2]
     score = passes.score()
     assert "_alpha" not in vars(passes)
@@ -246,7 +246,7 @@ def test_where_doubles_are_too_small():
     ahead = [[0, 1, 0], [0, 0, 1], [0, 1, 0]]  # nothing leads back to the first state
     model = HSMM([0.5, 0.5, 0], ahead, Gaussian([0.0, 30.0, 60.0], [1.0, 1.0, 1.0]), durations)
     z = np.concatenate([np.full(10, 30.0), np.full(30, 0.0)])
-    passes = Passes(model, durations, sequences(model.emission, z), 0)
+    passes = Passes(Tables(model, durations), sequences(model.emission, z), 0)
     assert not passes._forward[2], "numbers alone do not decide"
     assert model.score(z) == pytest.approx(np.log(0.5) - 20 * np.log(2 * np.pi) - 4_500, rel=1e-12)
     assert model.smooth(z)[:, 0] == pytest.approx(np.ones(40), abs=1e-12)
