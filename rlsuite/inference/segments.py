@@ -114,7 +114,7 @@ class Passes:
             self._kept_level,
             self._alpha_rows(self.every + 1),
             np.empty((self.every + 1, states)),
-            np.empty((states, self.size + 1 + begins.shape[1])),
+            np.empty((states, self.size + 1 + tables.padded.shape[1])),
             self._work(5 + 2 * TOGETHER),
             posterior,
             counting,
