@@ -80,7 +80,7 @@ def check(agent: Any) -> None:
     ParameterError
         If one is not a number of its type.
     """
-    kind_of_agent: type = type(agent)
+    kind_of_agent: type[Any] = type(agent)
     if not hasattr(kind_of_agent, "step"):
         raise _not_compiled(kind_of_agent, "step")
     for name, kind in agent.rule_parameters.items():

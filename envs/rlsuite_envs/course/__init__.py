@@ -9,7 +9,6 @@
 import numpy as np
 
 import rlsuite as rl
-import rlsuite_envs  # noqa: F401 - registers the grids
 from rlsuite.testing import BestPath, BestPolicy, Exercise, Number, Probabilities, Values
 
 EXERCISES: dict[str, Exercise] = {}
