@@ -80,9 +80,8 @@ def check(agent: Any) -> None:
     ParameterError
         If one is not a number of its type.
     """
-    kind_of_agent: type[Any] = type(agent)
-    if not hasattr(kind_of_agent, "step"):
-        raise _not_compiled(kind_of_agent, "step")
+    if not hasattr(agent, "step"):
+        raise _not_compiled(type(agent), "step")
     for name, kind in agent.rule_parameters.items():
         setattr(agent, name, CHECKS[kind](name, getattr(agent, name)))
 
