@@ -81,7 +81,7 @@ def check(agent: Any) -> None:
         If one is not a number of its type.
     """
     if not hasattr(agent, "step"):
-        raise _not_compiled(type(agent), "step")
+        raise _not_compiled(cast("type[object]", type(agent)), "step")
     for name, kind in agent.rule_parameters.items():
         setattr(agent, name, CHECKS[kind](name, getattr(agent, name)))
 
