@@ -10,7 +10,7 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final, NamedTuple, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias, TypeVar, cast, get_args
 
 import numpy as np
 
