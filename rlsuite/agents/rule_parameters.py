@@ -80,8 +80,9 @@ def check(agent: Any) -> None:
     ParameterError
         If one is not a number of its type.
     """
-    if not hasattr(agent, "step"):
-        raise _not_compiled(cast("type[object]", type(agent)), "step")
+    own = cast("type[object]", type(agent))
+    if not hasattr(own, "step"):
+        raise _not_compiled(own, "step")
     for name, kind in agent.rule_parameters.items():
         setattr(agent, name, CHECKS[kind](name, getattr(agent, name)))
 

@@ -33,12 +33,12 @@ def warn_of_another_discount(agent: Any, env: Env) -> None:
     Examples
     --------
     >>> import rlsuite as rl
-    >>> mdp = rl.MDP.from_successors([[0, 1], [None, None]], [0, 1], gamma=0.9, start=0)
+    >>> mdp = rl.MDP.from_successors([[0, 1], [None, None]], [0, 1], gamma=0.875, start=0)
     >>> with warnings.catch_warnings(record=True) as said:
     ...     warnings.simplefilter("always")
     ...     warn_of_another_discount(rl.Sarsa(), mdp.to_env())
     >>> print(str(said[0].message).partition(":")[0])
-    Sarsa learns with its default gamma=0.99, and the model of its environment has gamma=0.9
+    Sarsa learns with its default gamma=0.99, and the model of its environment has gamma=0.875
     """
     base = env.unwrapped
     if type(base) is not TabularEnv:
