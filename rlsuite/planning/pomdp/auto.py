@@ -24,7 +24,7 @@ CHEAP = 2e8
 """Operations of the exact method that come before any search, with a horizon."""
 
 PATIENCE = 5.0
-"""Seconds that the exact method has at first, with a horizon and without a deadline."""
+"""Seconds that each turn of the exact method has at least, without a deadline."""
 
 FIRST_TRIALS = 16
 
@@ -103,7 +103,8 @@ def _by_turns(pomdp: POMDP, horizon: int | None, most_trials: int, limits: TimeL
     With a horizon the exact method comes first: if its plan is cheap, it is the best for every belief.
 
     The search goes on where it was, the exact method begins anew. Work is counted, and slices of the search end with a
-    trial: the same model takes the same steps on every machine, as long as no deadline ends them.
+    trial: the same model takes the same steps on every machine, as long as no deadline ends them, and no stage of the
+    exact method takes much longer than its work says.
     """
     watch = Watch("sarsop" if horizon is None else "finite_horizon_search", **limits)
     exact: AlphaVectorSolution | None = None
@@ -111,7 +112,7 @@ def _by_turns(pomdp: POMDP, horizon: int | None, most_trials: int, limits: TimeL
     layers: Layers | None = None
     with watch:
         if horizon is not None:
-            exact = _exactly(pomdp, horizon, watch, CHEAP, limits)
+            exact = _exactly(pomdp, horizon, watch, 1.0, CHEAP, limits)
             if exact is not None and (exact.converged or watch.interrupted):
                 return warn_if_open(exact, watch, f"{exact.iterations} iterations")
             above = inf if exact is None else exact.upper_bound
@@ -129,7 +130,7 @@ def _by_turns(pomdp: POMDP, horizon: int | None, most_trials: int, limits: TimeL
             if planner.work < work:
                 continue
             work *= 2.0
-            if (found := _exactly(pomdp, horizon, watch, share * planner.work, limits)) is None:
+            if (found := _exactly(pomdp, horizon, watch, share, share * planner.work, limits)) is None:
                 continue
             exact, above = found, min(above, found.upper_bound)
             own = planner.lower_bound - slack, planner.upper_bound + slack
@@ -150,23 +151,25 @@ def _by_turns(pomdp: POMDP, horizon: int | None, most_trials: int, limits: TimeL
 
 
 def _exactly(
-    pomdp: POMDP, horizon: int | None, watch: Watch, work: float, limits: TimeLimitsOfBounds
+    pomdp: POMDP, horizon: int | None, watch: Watch, share: float, work: float, limits: TimeLimitsOfBounds
 ) -> AlphaVectorSolution | None:
     """Solve exactly with some `work` operations, in half of the time that is left; None if a stage takes more.
 
-    With a horizon a stage may take far longer than `work_of_stage` says, so that it has no more time than all before.
+    A stage may take far longer than `work_of_stage` says, so that it has no more than a `share` of the time so far.
     """
     if work_of_stage(pomdp, pomdp.n_actions) > work:
         return None
     given: TimeLimitsOfBounds = {**limits}
-    if watch.left < inf:
-        given["deadline"] = max(0.5 * watch.left, 1e-3)
-    if horizon is None:
-        return solve_endless(pomdp, in_turns, Watch("incremental_pruning", **given), work)
-    if watch.left < inf:
-        return solve_for(pomdp, horizon, in_turns, Watch("incremental_pruning", **given), work)
-    given["deadline"] = max(PATIENCE, watch.seconds)
+    asked = watch.left < inf
+    given["deadline"] = max(0.5 * watch.left, 1e-3) if asked else max(PATIENCE, share * watch.seconds)
+    own = Watch("incremental_pruning", **given)
     try:
-        return solve_for(pomdp, horizon, in_turns, Watch("incremental_pruning", **given), work)
-    except ParameterError:  # the horizon is too long for this time, which nobody asked for
-        return None
+        return (
+            solve_endless(pomdp, in_turns, own, work)
+            if horizon is None
+            else solve_for(pomdp, horizon, in_turns, own, work)
+        )
+    except ParameterError:
+        if asked:
+            raise
+        return None  # the horizon is too long for this time, which nobody asked for
