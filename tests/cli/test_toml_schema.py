@@ -15,8 +15,6 @@ from rlsuite.experiments import Experiment
 from rlsuite.registry import choices, learner_classes
 from rlsuite.synonyms import in_dashes
 
-jsonschema = pytest.importorskip("jsonschema")
-
 ROOT = Path(__file__).parents[2]
 
 HEAD = 'steps = 100\n[[environments]]\nid = "FrozenLake-v1"\n'
@@ -71,6 +69,7 @@ MISTAKES = {
 @pytest.fixture(scope="module")
 def validator():
     schema = experiment_schema()
+    jsonschema = pytest.importorskip("jsonschema")  # only where it is used: its import takes a second
     jsonschema.Draft7Validator.check_schema(schema)
     return jsonschema.Draft7Validator(schema)
 
