@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from types import ModuleType
@@ -145,6 +146,7 @@ def _check_spaces(env: Env) -> Env:
     return env
 
 
+@cache
 def packages() -> dict[str, str]:
     """Return the packages of environments that are installed: namespace -> package.
 

@@ -4,6 +4,7 @@ import ast
 import graphlib
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,11 +57,14 @@ class Import(NamedTuple):
         return self.module.split(".")[1], self.name.split(".")[1]
 
 
-def imports_of(module: str, tree: ast.AST) -> Iterator[Import]:
+@cache
+def imports_of(module: str, path: Path) -> list[Import]:
     """All imports that are executed: what stands under ``if TYPE_CHECKING:`` is not."""
 
     def walk(node: ast.AST, lazy: bool) -> Iterator[Import]:
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        if isinstance(node, ast.expr):  # imports are statements, which expressions do not hold
+            return
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             for child in node.orelse:
                 yield from walk(child, lazy)
             return
@@ -70,11 +74,11 @@ def imports_of(module: str, tree: ast.AST) -> Iterator[Import]:
             assert node.level == 0, f"{module} imports relatively; rlsuite writes names in full"
             assert node.module is not None
             yield from (Import(module, f"{node.module}.{alias.name}", lazy) for alias in node.names)
-        inside = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        inside = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         for child in ast.iter_child_nodes(node):
             yield from walk(child, inside)
 
-    yield from walk(tree, False)
+    return list(walk(ast.parse(path.read_text(encoding="utf-8")), False))
 
 
 def modules(root: Path, package: str, folder: str) -> dict[str, Path]:
@@ -95,7 +99,7 @@ def inner_imports(ours: dict[str, Path]) -> list[Import]:
         each
         for module, path in ours.items()
         if module != "rlsuite"
-        for each in imports_of(module, ast.parse(path.read_text(encoding="utf-8")))
+        for each in imports_of(module, path)
         if each.name.startswith("rlsuite.") and not each.name.endswith("__")
     ]
     return [each for each in found if each.layers[0] != each.layers[1]]
@@ -118,7 +122,7 @@ def test_imports_point_downwards(inner_imports: list[Import]) -> None:
 @pytest.mark.slow
 def test_no_module_imports_itself_by_way_of_others(ours: dict[str, Path]) -> None:
     def imported(module: str, path: Path) -> Iterator[str]:
-        for each in imports_of(module, ast.parse(path.read_text(encoding="utf-8"))):
+        for each in imports_of(module, path):
             name = each.name if each.name in ours else each.name.rpartition(".")[0]
             upwards = each.lazy and (module.split(".")[1], name.split(".")[1:2]) in [(a, [b]) for a, b in UPWARDS]
             if name in ours and name not in (module, "rlsuite") and not upwards:
@@ -131,29 +135,25 @@ def test_no_module_imports_itself_by_way_of_others(ours: dict[str, Path]) -> Non
 @pytest.mark.slow
 def test_the_oldest_typing_extensions_will_do(ours: dict[str, Path]) -> None:
     """`pyproject.toml` allows 4.6, which has no `TypeIs`; names for type checkers alone are not imported."""
-    imports = {
-        each.name
-        for module, path in ours.items()
-        for each in imports_of(module, ast.parse(path.read_text(encoding="utf-8")))
-    }
+    imports = {each.name for module, path in ours.items() for each in imports_of(module, path)}
     found = {name for name in imports if name.startswith("typing_extensions")}
     assert found == {"typing_extensions.TypeAliasType"}
 
 
 def test_the_library_knows_no_environment(ours: dict[str, Path]) -> None:
     for module, path in ours.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        assert not [each for each in imports_of(module, tree) if each.name.startswith("rlsuite_envs")], module
+        assert not [each for each in imports_of(module, path) if each.name.startswith("rlsuite_envs")], module
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
         docstrings = {
             id(node.body[0].value)
-            for node in ast.walk(tree)
+            for node in nodes
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
             and node.body
             and isinstance(node.body[0], ast.Expr)
         }
         named = [
             node.value
-            for node in ast.walk(tree)
+            for node in nodes
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings
             if re.search(r"rlsuite_envs|rlsuite/\w+-v\d", node.value)
         ]
@@ -162,7 +162,7 @@ def test_the_library_knows_no_environment(ours: dict[str, Path]) -> None:
 
 def test_environments_use_what_everybody_may_use(root: Path) -> None:
     for module, path in modules(root, "rlsuite_envs", "envs/rlsuite_envs").items():
-        for each in imports_of(module, ast.parse(path.read_text(encoding="utf-8"))):
+        for each in imports_of(module, path):
             if each.name.startswith("rlsuite."):
                 assert not any(part.startswith("_") for part in each.name.split(".")), each
 

@@ -60,10 +60,11 @@ def test_every_algorithm_is_listed(page: str) -> None:
     assert helpers <= set(re.findall(r"\b\w+\b", page))
 
 
-@pytest.mark.parametrize("name", reference.__all__)
-def test_an_algorithm_is_short(name: str) -> None:
-    body = without_docstring(getattr(reference, name)).splitlines()
-    assert len(body) <= 45, f"{name} has {len(body)} lines: an algorithm that is to be read has 40 at most"
+def test_algorithms_are_short() -> None:
+    """One that is to be read has 40 lines, or a few more."""
+    lengths = {name: len(without_docstring(getattr(reference, name)).splitlines()) for name in reference.__all__}
+    assert lengths
+    assert {name: length for name, length in lengths.items() if length > 45} == {}
 
 
 FAST = {path: path.read_text(encoding="utf-8") for path in Path(reference.__file__).parents[1].rglob("*.py")}
@@ -72,8 +73,9 @@ FAST = {path: path.read_text(encoding="utf-8") for path in Path(reference.__file
 
 def plain_forms(code: str) -> list[str]:
     """The plain forms that the docstring of a module names."""
-    docstring = ast.get_docstring(ast.parse(code)) or ""
-    _, _, named = docstring.partition("In plain NumPy: ")
+    words = "In plain NumPy: "
+    docstring = (ast.get_docstring(ast.parse(code)) or "") if words in code else ""
+    _, _, named = docstring.partition(words)
     return re.findall(r"`(rlsuite\.reference\.[\w.]+)`", named)
 
 
