@@ -91,7 +91,7 @@ def test_every_figure_is_pyplots_and_takes_its_keywords(drawings, tmp_path):
         assert (ax.get_title(), ax.get_title(loc="left")) == ("mine", ""), name
         plt.savefig(tmp_path / "figure.png", dpi=40)
         with Image.open(tmp_path / "figure.png") as picture:
-            assert len(picture.getcolors(2**24)) > 50, name
+            assert len(picture.getcolors(picture.width * picture.height)) > 50, name
         look = {"title": "ours", "xlabel": "x", "ylabel": "y", "xlim": (1, 2), "ylim": (0.5, 3)}
         ax = draw(**look, figsize=(4, 2))
         assert ax.get_title(loc="left") == "ours", name
@@ -200,7 +200,7 @@ print(plt.get_fignums(), plt.gca().get_title())
     ).stdout
     assert printed == "[1] mine\n"
     with Image.open(tmp_path / "lake.png") as picture:
-        assert len(picture.getcolors(2**24)) > 50
+        assert len(picture.getcolors(picture.width * picture.height)) > 50
 
 
 NOTEBOOK = [
@@ -221,7 +221,7 @@ def test_a_notebook_shows_figures(tmp_path):
         path = tmp_path / f"{number}.png"
         path.write_bytes(base64.b64decode(picture))
         with Image.open(path) as image:
-            assert len(image.convert("RGB").getcolors(2**24)) > 50
+            assert len(image.convert("RGB").getcolors(image.width * image.height)) > 50
 
 
 def test_axes_of_ones_own_get_the_style(caption_of):
