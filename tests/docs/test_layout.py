@@ -1,6 +1,6 @@
 """Which file of tests is about which module, by name: `tests/a/b/test_c.py` about `rlsuite/a/b/c.py`."""
 
-import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -109,8 +109,7 @@ def modules(root: Path) -> set[str]:
     """All modules of rlsuite that have functions or classes of their own."""
     found = set[str]()
     for path in (root / "rlsuite").rglob("*.py"):
-        statements = ast.parse(path.read_text(encoding="utf-8")).body
-        if not path.stem.startswith("__") and any(isinstance(n, ast.FunctionDef | ast.ClassDef) for n in statements):
+        if not path.stem.startswith("__") and re.search(r"^(def|class) ", path.read_text(encoding="utf-8"), re.M):
             found.add(path.relative_to(root / "rlsuite").with_suffix("").as_posix())
     return found
 
