@@ -114,7 +114,7 @@ def sweep_seconds(mdp: Any, rounds: int = 9) -> float:
     value, backed_up = vector(mdp.n_states), vector(mdp.n_states)
     value[:] = np.random.default_rng(0).random(mdp.n_states)
     action = np.empty(mdp.n_states, dtype=np.int32)
-    arguments = (*lookahead.rows, lookahead.terminal, value, backed_up, action)
+    arguments = (lookahead.rows, value, backed_up, action)
     return median_seconds(lambda: on_blocks(backup, lookahead.blocks, *arguments), rounds)
 
 

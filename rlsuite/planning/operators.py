@@ -29,9 +29,9 @@ from rlsuite.core.checks import finite_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP
-from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
 from rlsuite.planning.blocks import cut, on_blocks
-from rlsuite.planning.kernels import action_values, mean_rewards, row_statistics
+from rlsuite.planning.kernels import Rows, action_values, mean_rewards, row_statistics
 from rlsuite.planning.vectors import vector
 
 if TYPE_CHECKING:
@@ -127,10 +127,10 @@ class Lookahead:
         return self.reward_size / (1.0 - self.modulus) if self.modulus < 1.0 else np.inf
 
     @cached_property
-    def rows(self) -> tuple[int, PointerArray, SuccessorArray, FloatArray, FloatArray, float]:
-        """First arguments of every kernel over the model's rows: A, indptr, successor, weight, reward, gamma."""
+    def rows(self) -> Rows:
+        """What kernels over the model's rows read."""
         pointers = (self.indptr.view(np.uint64), self.successor.view(np.uint32))
-        return self.n_actions, *pointers, self.weight, self.reward, self.mdp.gamma
+        return Rows(self.n_actions, *pointers, self.weight, self.reward, self.mdp.gamma, self.terminal)
 
     @cached_property
     def continuation(self) -> "Matrix":
@@ -140,7 +140,7 @@ class Lookahead:
     def q(self, value: ArrayLike) -> FloatArray:
         """Return QV as a (S, A) float64 array, minus infinity for illegal actions; `value` is (S,)."""
         q = np.empty(self.n_states * self.n_actions)
-        on_blocks(action_values, self.blocks, *self.rows, self.ahead(value), q)
+        on_blocks(action_values, self.blocks, self.rows, self.ahead(value), q)
         return q.reshape(self.n_states, self.n_actions)
 
     def ahead(self, value: ArrayLike) -> FloatArray:

@@ -19,7 +19,7 @@ from rlsuite.core.compilation import compiled
 from rlsuite.models.aliases import FloatArray, PointerArray, SingleArray, StateArray, SuccessorArray
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import interval, largest_change
-from rlsuite.planning.kernels import ONE, Range, expected
+from rlsuite.planning.kernels import ONE, Range, Rows, expected
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.vectors import vector
 
@@ -43,11 +43,7 @@ def point(n_actions: int, indptr: PointerArray, action: StateArray, chain_indptr
 def gather(
     begin: int,
     end: int,
-    n_actions: int,
-    indptr: PointerArray,
-    successor: SuccessorArray,
-    weight: FloatArray,
-    gamma: float,
+    rows: Rows,
     action: StateArray,
     chain_indptr: PointerArray,
     chain_successor: SuccessorArray,
@@ -57,11 +53,11 @@ def gather(
     for s in range(np.uint64(begin), np.uint64(end)):
         if action[s] < 0:
             continue
-        row = s * np.uint64(n_actions) + np.uint64(action[s])
-        first, to = indptr[row], chain_indptr[s]
-        for i in range(indptr[row + ONE] - first):
-            chain_successor[to + i] = successor[first + i]
-            chain_weight[to + i] = gamma * weight[first + i]
+        row = s * np.uint64(rows.n_actions) + np.uint64(action[s])
+        first, to = rows.indptr[row], chain_indptr[s]
+        for i in range(rows.indptr[row + ONE] - first):
+            chain_successor[to + i] = rows.successor[first + i]
+            chain_weight[to + i] = rows.gamma * rows.weight[first + i]
 
 
 @compiled(in_place=True)
@@ -219,16 +215,14 @@ class PolicyRows:
     def take(self, action: StateArray) -> bool:
         """Copy the rows of a policy (S,), -1 for none; return whether it differs from the previous one."""
         lookahead = self._lookahead
-        n_actions, indptr, successor, weight, _, gamma = lookahead.rows
-        rows = (n_actions, indptr, successor, weight, gamma)
         if self._policy is not None and np.array_equal(self._policy, action):
             return False
-        point(n_actions, indptr, action, self.indptr)
+        point(lookahead.n_actions, lookahead.rows.indptr, action, self.indptr)
         needed = int(self.indptr[-1])
         if needed > self.weight.size:
             self.successor = vector(needed, np.uint32)
             self.weight = vector(needed, self.weight.dtype.type)
-        on_blocks(gather, lookahead.blocks, *rows, action, self.indptr, self.successor, self.weight)
+        on_blocks(gather, lookahead.blocks, lookahead.rows, action, self.indptr, self.successor, self.weight)
         self._policy = action.copy()
         return True
 

@@ -9,8 +9,8 @@ algorithm 5.3) are as accurate as if they were computed with u^2 in the place of
 import numpy as np
 
 from rlsuite.core.interpretation import one_pass
-from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, SuccessorArray
-from rlsuite.planning.kernels import ONE, expected
+from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.planning.kernels import ONE, Index, Rows, best_action, expected
 from rlsuite.planning.operators import EPS, TINY, Lookahead
 
 SPLIT = 134_217_729.0
@@ -40,28 +40,19 @@ def sum_error(a: float, b: float, total: float) -> float:
 
 
 @one_pass
-def residual(
-    first: int,
-    last: int,
-    successor: SuccessorArray,
-    weight: FloatArray,
-    reward: float,
-    gamma: float,
-    ahead: FloatArray,
-    here: float,
-) -> float:
-    """Return reward + gamma sum_s' c(s' | s, a) V(s') - here of the row ``first : last``."""
+def residual(rows: Rows, row: Index, ahead: FloatArray, here: float) -> float:
+    """Return r(s, a) + gamma sum_s' c(s' | s, a) V(s') - here of the pair with the number `row`."""
     total, error = 0.0, 0.0
-    for i in range(first, last):
-        value = float(ahead[successor[i]])
-        term = weight[i] * value
+    for i in range(rows.indptr[row], rows.indptr[row + ONE]):
+        value = float(ahead[rows.successor[i]])
+        term = rows.weight[i] * value
         after = total + term
-        error += product_error(weight[i], value, term) + sum_error(total, term, after)
+        error += product_error(rows.weight[i], value, term) + sum_error(total, term, after)
         total = after
-    follows = gamma * total
-    error = gamma * error + product_error(gamma, total, follows)
-    after = follows + reward
-    error += sum_error(follows, reward, after)
+    follows = rows.gamma * total
+    error = rows.gamma * error + product_error(rows.gamma, total, follows)
+    after = follows + rows.reward[row]
+    error += sum_error(follows, rows.reward[row], after)
     difference = after - here
     return difference + (error + sum_error(after, -here, difference))
 
@@ -70,13 +61,7 @@ def residual(
 def precise_backup(
     begin: int,
     end: int,
-    n_actions: int,
-    indptr: PointerArray,
-    successor: SuccessorArray,
-    weight: FloatArray,
-    reward: FloatArray,
-    gamma: float,
-    terminal: BoolArray,
+    rows: Rows,
     ahead: FloatArray,
     tolerance: float,
     tie: float,
@@ -91,30 +76,24 @@ def precise_backup(
     """
     least, greatest, size, gap = np.inf, -np.inf, 0.0, 0.0
     for s in range(np.uint64(begin), np.uint64(end)):
-        best = -np.inf
-        row = s * np.uint64(n_actions)
-        for a in range(np.uint64(n_actions)):
-            first, last = indptr[row + a], indptr[row + a + ONE]
-            q = reward[row + a] + gamma * expected(first, last, successor, weight, ahead)
-            if last > first and q > best:
-                best = q
+        best, greedy, _ = best_action(rows, s, ahead)
         value[s] = 0.0
         policy[s] = -1
-        if best == -np.inf:
+        if greedy < 0:
             continue
         change, chosen, by_policy = -np.inf, -1, -np.inf
-        for a in range(n_actions):
-            k = row + np.uint64(a)
-            first, last = indptr[k], indptr[k + ONE]
-            q = reward[k] + gamma * expected(first, last, successor, weight, ahead)
+        for a in range(rows.n_actions):
+            row = s * np.uint64(rows.n_actions) + np.uint64(a)
+            first, last = rows.indptr[row], rows.indptr[row + ONE]
+            q = rows.reward[row] + rows.gamma * expected(first, last, rows.successor, rows.weight, ahead)
             if last > first and q >= best - tolerance:
-                found = residual(first, last, successor, weight, reward[k], gamma, ahead, ahead[s])
+                found = residual(rows, row, ahead, ahead[s])
                 if found > change + tie:
                     chosen, by_policy = a, found
                 change = max(change, found)
         value[s] = ahead[s] + change
         policy[s] = chosen
-        if not terminal[s]:
+        if not rows.terminal[s]:
             least = min(least, by_policy)
             greatest = max(greatest, change)
             size = max(size, abs(change), abs(by_policy))

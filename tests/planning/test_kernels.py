@@ -9,7 +9,7 @@ from rlsuite.core.compilation import interpreted
 from rlsuite.core.interpretation import OnePass
 from rlsuite.models import MDP
 from rlsuite.planning import Lookahead, kernels
-from rlsuite.planning.kernels import backup, backup_in_place, best_rewards, greedy_backup
+from rlsuite.planning.kernels import backup, backup_in_place, greedy_backup
 from rlsuite.planning.mdp.value_iteration import backup_of_some
 from rlsuite.planning.policy_rows import PolicyRows, PolicySteps, follow_in_place, propagate
 
@@ -72,15 +72,15 @@ def test_small_calls_in_python_have_the_bytes_of_machine_code(problem, forward):
     arguments = {
         "row_statistics": (n_actions, indptr, successor, mdp.probability, mdp.terminated, terminal, True),
         "mean_rewards": (n_actions, indptr, mdp.probability, paid, np.ones(pairs)),
-        "action_values": (*rows, ahead, np.ones(pairs)),
-        "backup": (*rows, terminal, ahead, out, action),
-        "best_rewards": (n_actions, indptr, lookahead.reward, terminal, out, action),
-        "greedy_backup": (*rows, terminal, ahead, 0.5, out, np.full(mdp.n_states, -7)),
-        "backup_of_some": (*rows, terminal, ahead, 0.5, np.zeros(pairs, dtype=bool), out),
-        "backup_in_place": (forward, *rows, terminal, ahead[::-1].copy(), ahead, action),
+        "action_values": (rows, ahead, np.ones(pairs)),
+        "backup": (rows, ahead, out, action),
+        "greedy_backup": (rows, ahead, 0.5, out, np.full(mdp.n_states, -7)),
+        "backup_of_some": (rows, ahead, 0.5, np.zeros(pairs, dtype=bool), out),
+        "backup_in_place": (forward, rows, ahead[::-1].copy(), ahead, action),
     }
+    inlined = {"expected", "best_action"}
     defined = {**vars(kernels), "backup_of_some": backup_of_some}
-    assert {name for name, one in defined.items() if isinstance(one, OnePass)} == {*arguments, "expected"}
+    assert {name for name, one in defined.items() if isinstance(one, OnePass)} == inlined | set(arguments)
     for name, given_arguments in arguments.items():
         kernel = defined[name]
         results = []
@@ -101,7 +101,7 @@ def test_a_backup_is_the_maximum_over_legal_actions(problem):
     lookahead = Lookahead(mdp)
     ahead = lookahead.ahead(value)
     out, action = blank(lookahead)
-    least, greatest = backup(0, mdp.n_states, *lookahead.rows, lookahead.terminal, ahead, out, action)
+    least, greatest = backup(0, mdp.n_states, lookahead.rows, ahead, out, action)
     q = q_by_hand(mdp, value)
     best = np.where(lookahead.terminal, 0.0, q.max(axis=1))
     assert out == pytest.approx(best, abs=1e-12)
@@ -112,19 +112,6 @@ def test_a_backup_is_the_maximum_over_legal_actions(problem):
     assert greatest == pytest.approx(changes.max(initial=-np.inf), abs=1e-12)
 
 
-@given(models())
-def test_the_first_backup_of_nothing_looks_at_rewards_only(problem):
-    mdp, _ = problem
-    lookahead = Lookahead(mdp)
-    nothing = np.zeros(mdp.n_states)
-    fast, slow = blank(lookahead), blank(lookahead)
-    n_actions, indptr, *_ = lookahead.rows
-    changes = best_rewards(0, mdp.n_states, n_actions, indptr, lookahead.reward, lookahead.terminal, *fast)
-    assert changes == backup(0, mdp.n_states, *lookahead.rows, lookahead.terminal, nothing, *slow)
-    assert np.array_equal(fast[0], slow[0])
-    assert np.array_equal(fast[1], slow[1])
-
-
 @given(models(), st.floats(0.0, 2.0))
 def test_suboptimal_actions_are_marked_and_not_looked_at_again(problem, margin):
     mdp, value = problem
@@ -132,7 +119,7 @@ def test_suboptimal_actions_are_marked_and_not_looked_at_again(problem, margin):
     ahead = lookahead.ahead(value)
     suboptimal = np.zeros(mdp.n_states * mdp.n_actions, dtype=bool)
     out, _ = blank(lookahead)
-    arguments = (*lookahead.rows, lookahead.terminal, ahead, margin, suboptimal)
+    arguments = (lookahead.rows, ahead, margin, suboptimal)
     backup_of_some(0, mdp.n_states, *arguments, out)
     q = q_by_hand(mdp, value)
     expected = (q < (ahead - margin)[:, None]) & ~lookahead.terminal[:, None]
@@ -152,7 +139,7 @@ def test_deciding_takes_the_first_action_that_is_good_enough(problem, tolerance)
     lookahead = Lookahead(mdp)
     ahead = lookahead.ahead(value)
     out, policy = np.full(mdp.n_states, np.nan), np.full(mdp.n_states, -7)
-    greedy_backup(0, mdp.n_states, *lookahead.rows, lookahead.terminal, ahead, tolerance, out, policy)
+    greedy_backup(0, mdp.n_states, lookahead.rows, ahead, tolerance, out, policy)
     q = q_by_hand(mdp, value)
     best = q.max(axis=1)
     assert out == pytest.approx(best, abs=1e-12)
@@ -190,7 +177,7 @@ def test_sweeps_in_place_use_the_newest_values_of_their_block(problem, forward, 
     end = data.draw(st.integers(begin + 1, mdp.n_states))
     before = lookahead.ahead(value)
     ahead, (_, action) = before.copy(), blank(lookahead)
-    backup_in_place(begin, end, forward, *lookahead.rows, lookahead.terminal, before, ahead, action)
+    backup_in_place(begin, end, forward, lookahead.rows, before, ahead, action)
     expected = in_place_by_hand(mdp, lookahead.terminal, begin, end, forward, before, before, lambda s, q: np.argmax(q))
     assert ahead == pytest.approx(expected, abs=1e-11)
 

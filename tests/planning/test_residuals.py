@@ -34,12 +34,12 @@ def test_residuals_are_within_their_bound_of_exact_ones(per_transition: bool) ->
     gained = []
     for seed in range(20):
         lookahead = Lookahead(model := random_model(seed, 12, 2, 0.999, per_transition))
-        n_actions, indptr, successor, weight, reward, gamma = lookahead.rows
+        n_actions, indptr, successor, weight, reward, gamma, _ = rows = lookahead.rows
         value = solve(model).value
         plain = lookahead.q(value).reshape(-1)
         for row in range(24):
             first, last, here = int(indptr[row]), int(indptr[row + 1]), float(value[row // n_actions])
-            found = residual(first, last, successor, weight, reward[row], gamma, value, here)
+            found = residual(rows, row, value, here)
             if per_transition:
                 terms = zip(model.probability[first:last], model.reward[first:last], strict=True)
                 paid = sum(Fraction(p) * Fraction(r) for p, r in terms)
@@ -56,7 +56,7 @@ def test_a_backup_finds_the_least_and_the_greatest_change() -> None:
     lookahead = Lookahead(random_model(3, 30, 4, 0.9))
     ahead = np.random.default_rng(0).normal(size=30)
     value, policy = np.empty(30), np.empty(30, dtype=np.int64)
-    arguments = (*lookahead.rows, lookahead.terminal, ahead)
+    arguments = (lookahead.rows, ahead)
     least, greatest, size, gap = precise_backup(0, 30, *arguments, 1e-12, 0.0, value, policy)
     q = lookahead.q(ahead)
     assert np.allclose(value, q.max(axis=1), rtol=0, atol=1e-13)

@@ -172,7 +172,7 @@ class Progress:
         """Replace V by `value`, and `value` by TV; return by how much the logarithm of the bound fell."""
         lookahead, last = self.lookahead, self.bound
         self.before, self.value = self.value, self.before
-        arguments = (*lookahead.rows, lookahead.terminal, self.before, self.value, self.action)
+        arguments = (lookahead.rows, self.before, self.value, self.action)
         changes: list[Range] = on_blocks(backup, lookahead.blocks, *arguments)
         rounding = lookahead.rounding(self.before)
         self.change = largest_change(changes)
@@ -204,7 +204,7 @@ class Method(ABC):
     def __init__(self, now: Progress, watch: Watch) -> None:
         self.now, self.watch = now, watch
         self.lookahead = now.lookahead
-        self.entries = float(self.lookahead.rows[1][-1])
+        self.entries = float(self.lookahead.rows.indptr[-1])
         self.per_policy = self.entries / self.lookahead.n_actions
         self.work = self.rate = 0.0
         self.turns = 0

@@ -213,7 +213,7 @@ def _first_value(lookahead: Lookahead, watch: Watch) -> FloatArray:
     action: StateArray = np.zeros(lookahead.n_states, dtype=np.int32)
     before = np.full_like(action, -1)
     for k in range(min(MOST_SWEEPS, SWEEPS_PER_STATE * lookahead.n_states)):
-        on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.terminal, value, spare, action)
+        on_blocks(backup, lookahead.blocks, lookahead.rows, value, spare, action)
         value, spare = spare, value
         if watch.hurries:
             break

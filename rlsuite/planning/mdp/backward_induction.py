@@ -82,8 +82,7 @@ def backward_induction(
             raise DeadlineTooShort(watch.deadline or 0.0, f"horizon={horizon}: {done}")
         ahead = lookahead.ahead(values[t + 1])
         rounding = lookahead.rounding(ahead)
-        rows, terminal = lookahead.rows, lookahead.terminal
-        on_blocks(greedy_backup, lookahead.blocks, *rows, terminal, ahead, 2.0 * rounding, values[t], policies[t])
+        on_blocks(greedy_backup, lookahead.blocks, lookahead.rows, ahead, 2.0 * rounding, values[t], policies[t])
         bound = (lookahead.modulus * bound + rounding) * (1.0 + 4.0 * EPS)
         watch.iterations += 1
         watch.record(bound)

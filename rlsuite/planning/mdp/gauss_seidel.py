@@ -96,7 +96,7 @@ def sweep_in_place(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Sol
             bound = factor * change
             watch.measure(value, lookahead.largest_value)
             if bound <= watch.tol or change <= lookahead.rounding(value):
-                changes = on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.terminal, value, spare, action)
+                changes = on_blocks(backup, lookahead.blocks, lookahead.rows, value, spare, action)
                 bound = interval(lookahead, changes, lookahead.rounding(value)).width
                 if change <= lookahead.rounding(value):
                     watch.give_up("the changes are down to rounding error")
@@ -114,7 +114,7 @@ def back_and_forth(
     change = 0.0
     for forward in (True, False):
         before = _copied(value, spare, blocks)
-        arguments = (forward, *lookahead.rows, lookahead.terminal, before, value, action)
+        arguments = (forward, lookahead.rows, before, value, action)
         change = largest_change(on_blocks(backup_in_place, blocks, *arguments))
     return change
 

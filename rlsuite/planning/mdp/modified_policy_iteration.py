@@ -101,7 +101,7 @@ def follow_policies(lookahead: Lookahead, value: FloatArray, series: ValueSeries
                 solution = bounded(lookahead, value, watch)
                 if solution.converged:
                     return solution
-            changes = on_blocks(backup, lookahead.blocks, *lookahead.rows, lookahead.terminal, value, backed_up, action)
+            changes = on_blocks(backup, lookahead.blocks, lookahead.rows, value, backed_up, action)
             rounding = lookahead.rounding(value)
             bound = interval(lookahead, changes, rounding).width
             value, backed_up = backed_up, value

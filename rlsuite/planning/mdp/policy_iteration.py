@@ -128,9 +128,7 @@ def _first_policy(lookahead: Lookahead, watch: Watch) -> tuple[FloatArray, Index
     action: StateArray = np.full(lookahead.n_states, -1, dtype=np.int32)
     for sweep in range(lookahead.n_states):
         before = action.copy()
-        backup_in_place(
-            0, lookahead.n_states, sweep % 2 == 0, *lookahead.rows, lookahead.terminal, value, value, action
-        )
+        backup_in_place(0, lookahead.n_states, sweep % 2 == 0, lookahead.rows, value, value, action)
         if np.count_nonzero(action != before) <= MAX_CHANGING * lookahead.n_states or watch.hurries:
             break
     return value, greedy(lookahead.q(value))

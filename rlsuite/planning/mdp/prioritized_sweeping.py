@@ -9,9 +9,10 @@ import numpy as np
 
 from rlsuite.core.compilation import compiled
 from rlsuite.models import MDP
-from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
+from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.planning.certificate import certified, discounted
 from rlsuite.planning.graph import edges, predecessors
+from rlsuite.planning.kernels import Rows
 from rlsuite.planning.limits import TimeLimits, takes_limits
 from rlsuite.planning.mdp.topological import backed_up, chunk_of_backups, enough
 from rlsuite.planning.operators import Lookahead, best
@@ -74,7 +75,7 @@ def prioritized_sweeping(mdp: MDP, *, max_iterations: int = 1_000_000, **limits:
     residual: FloatArray = np.zeros(mdp.n_states)
     heap: StateArray = np.empty(mdp.n_states, dtype=np.int32)
     position: StateArray = np.full(mdp.n_states, -1, dtype=np.int32)
-    tables = (*lookahead.rows, lookahead.terminal, value, residual, heap, position)
+    tables = (lookahead.rows, value, residual, heap, position)
     allowed = enough(lookahead, watch.tol)
     # A backup also recomputes the residuals of all states that lead to its state.
     chunk = chunk_of_backups(mdp, mdp.n_transitions / mdp.n_states * (1.0 + backwards.state.size / mdp.n_states))
@@ -110,18 +111,9 @@ def _bound(lookahead: Lookahead, residual: float) -> float:
 
 
 @compiled(in_place=True)
-def _residual(
-    s: int,
-    n_actions: int,
-    indptr: PointerArray,
-    successor: SuccessorArray,
-    weight: FloatArray,
-    reward: FloatArray,
-    gamma: float,
-    ahead: FloatArray,
-) -> float:
+def _residual(rows: Rows, s: int, ahead: FloatArray) -> float:
     """Return how much a backup would change V(s); 0 where no action is legal."""
-    value = backed_up(s, n_actions, indptr, successor, weight, reward, gamma, ahead)
+    value = backed_up(rows, s, ahead)
     return abs(value - ahead[s]) if value > -np.inf else 0.0
 
 
@@ -139,13 +131,7 @@ def _rise(k: int, s: int, residual: FloatArray, heap: StateArray, position: Stat
 @compiled(in_place=True)
 def _fill(
     enough: float,
-    n_actions: int,
-    indptr: PointerArray,
-    successor: SuccessorArray,
-    weight: FloatArray,
-    reward: FloatArray,
-    gamma: float,
-    terminal: BoolArray,
+    rows: Rows,
     ahead: FloatArray,
     residual: FloatArray,
     heap: StateArray,
@@ -154,9 +140,9 @@ def _fill(
     """Compute all residuals, put the states with more than `enough` into the heap, and return how many there are."""
     waiting = 0
     for s in range(ahead.size):
-        if terminal[s]:
+        if rows.terminal[s]:
             continue
-        residual[s] = _residual(s, n_actions, indptr, successor, weight, reward, gamma, ahead)
+        residual[s] = _residual(rows, s, ahead)
         if residual[s] > enough:
             _rise(waiting, s, residual, heap, position)
             waiting += 1
@@ -187,13 +173,7 @@ def _back_up(
     floor: float,
     before_indptr: IndexArray,
     before: StateArray,
-    n_actions: int,
-    indptr: PointerArray,
-    successor: SuccessorArray,
-    weight: FloatArray,
-    reward: FloatArray,
-    gamma: float,
-    terminal: BoolArray,
+    rows: Rows,
     ahead: FloatArray,
     residual: FloatArray,
     heap: StateArray,
@@ -209,12 +189,12 @@ def _back_up(
         residual[s] = 0.0
         if waiting > 0:
             _sink(0, heap[waiting], waiting, residual, heap, position)
-        ahead[s] = backed_up(s, n_actions, indptr, successor, weight, reward, gamma, ahead)
+        ahead[s] = backed_up(rows, s, ahead)
         for i in range(before_indptr[s], before_indptr[s + 1]):
             p = before[i]
-            if p == s or terminal[p]:
+            if p == s or rows.terminal[p]:
                 continue
-            residual[p] = _residual(p, n_actions, indptr, successor, weight, reward, gamma, ahead)
+            residual[p] = _residual(rows, p, ahead)
             if position[p] >= 0:
                 # At most one of the two calls moves p.
                 _rise(int(position[p]), p, residual, heap, position)

@@ -9,11 +9,11 @@ from rlsuite.core.clock import OutOfTime
 from rlsuite.core.compilation import compiled
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP
-from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, SuccessorArray
+from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import warn_unless_converged
-from rlsuite.planning.kernels import Range, greedy_backup
+from rlsuite.planning.kernels import Range, Rows, best_action, greedy_backup
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.long_run import episodes_end, long_run_structure
 from rlsuite.planning.operators import EPS, Lookahead
@@ -102,7 +102,7 @@ def sweep_relatively(lookahead: Lookahead, value: FloatArray, tau: float, watch:
     while watch.goes_on(bound):
         # Values are relative to that of the end, which is 0, or to that of one state.
         level = 0.0 if ends else float(value[reference])
-        arguments = (*lookahead.rows, lookahead.terminal, value, tau, level, following)
+        arguments = (lookahead.rows, value, tau, level, following)
         changes = on_blocks(sweep, lookahead.blocks, *arguments)
         rounding = _rounding(lookahead, defect, value)
         least, greatest = _bounds(changes, rounding, ends)
@@ -116,37 +116,15 @@ def sweep_relatively(lookahead: Lookahead, value: FloatArray, tau: float, watch:
 
 
 @compiled(in_place=True)
-def sweep(
-    begin: int,
-    end: int,
-    n_actions: int,
-    indptr: PointerArray,
-    successor: SuccessorArray,
-    weight: FloatArray,
-    reward: FloatArray,
-    gamma: float,
-    terminal: BoolArray,
-    ahead: FloatArray,
-    tau: float,
-    level: float,
-    out: FloatArray,
-) -> Range:
+def sweep(begin: int, end: int, rows: Rows, ahead: FloatArray, tau: float, level: float, out: FloatArray) -> Range:
     """Fill V + tau (TV - V) - level into `out`, 0 at terminal states and ends; return the range of TV - V."""
     least, greatest = np.inf, -np.inf
-    for s in range(begin, end):
+    for s in range(np.uint64(begin), np.uint64(end)):
         out[s] = 0.0
-        if terminal[s]:
+        if rows.terminal[s]:
             continue
-        best = -np.inf
-        for row in range(s * n_actions, (s + 1) * n_actions):
-            first, last = indptr[row], indptr[row + 1]
-            if first == last:
-                continue
-            follows = 0.0
-            for i in range(first, last):
-                follows += weight[i] * ahead[successor[i]]
-            best = max(best, reward[row] + gamma * follows)
-        if best > -np.inf:
+        best, chosen, _ = best_action(rows, s, ahead)
+        if chosen >= 0:
             change = best - ahead[s]
             out[s] = ahead[s] + tau * change - level
             least = min(least, change)
@@ -216,15 +194,14 @@ def _certified(
     rounding = _rounding(lookahead, defect, value)
     backed_up: FloatArray = np.empty(lookahead.n_states)
     policy: IndexArray = np.empty(lookahead.n_states, dtype=np.int64)
-    rows, terminal = lookahead.rows, lookahead.terminal
-    changes = on_blocks(greedy_backup, lookahead.blocks, *rows, terminal, value, 2.0 * rounding, backed_up, policy)
+    changes = on_blocks(greedy_backup, lookahead.blocks, lookahead.rows, value, 2.0 * rounding, backed_up, policy)
     least, greatest = _bounds(changes, rounding, ends)
     bound = (greatest - least) * (1.0 + 4.0 * EPS)
     watch.record(bound)
     watch.between(least, greatest)
     gain = 0.0 if ends else (least + greatest) / 2.0
     # No other value depends on that of a terminal state, so one backup is enough for it.
-    relative = np.where(terminal, backed_up - gain, value)
+    relative = np.where(lookahead.terminal, backed_up - gain, value)
     solution = AverageRewardSolution(
         value=relative if ends else relative - relative[0],
         policy=policy,

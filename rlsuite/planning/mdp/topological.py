@@ -6,9 +6,10 @@ import numpy as np
 
 from rlsuite.core.compilation import compiled
 from rlsuite.models import MDP
-from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, SuccessorArray
+from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.certificate import certified, discounted
 from rlsuite.planning.graph import edges, strong_components
+from rlsuite.planning.kernels import ONE, Rows
 from rlsuite.planning.limits import TimeLimits, takes_limits
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.solution import Solution
@@ -79,7 +80,7 @@ def topological(mdp: MDP, *, max_iterations: int = 1_000_000, **limits: Unpack[T
     components = strong_components(mdp, edges(mdp))
     value: FloatArray = np.zeros(mdp.n_states)
     done: IndexArray = np.zeros(2, dtype=np.int64)
-    tables = (*lookahead.rows, lookahead.terminal, components.indptr, components.members)
+    tables = (lookahead.rows, components.indptr, components.members)
     small = (enough(lookahead, watch.tol), *_rounding(lookahead))
     chunk = chunk_of_backups(mdp, mdp.n_transitions / mdp.n_states)
     backups = 0
@@ -110,42 +111,29 @@ def _rounding(lookahead: Lookahead) -> tuple[float, float]:
 
 
 @compiled(in_place=True)
-def backed_up(
-    s: int,
-    n_actions: int,
-    indptr: PointerArray,
-    successor: SuccessorArray,
-    weight: FloatArray,
-    reward: FloatArray,
-    gamma: float,
-    ahead: FloatArray,
-) -> float:
+def backed_up(rows: Rows, s: int, ahead: FloatArray) -> float:
     """Return the value of the best action of s, with transitions back to s solved for; -inf where none is legal."""
     best = -np.inf
-    for row in range(s * n_actions, (s + 1) * n_actions):
-        first, last = indptr[row], indptr[row + 1]
-        if first == last:
-            continue
+    row = np.uint64(s) * np.uint64(rows.n_actions)
+    last = rows.indptr[row]
+    for _ in range(rows.n_actions):
+        first, last = last, rows.indptr[row + ONE]
         follows, back = 0.0, 0.0
         for i in range(first, last):
-            if successor[i] == s:
-                back += weight[i]
+            if rows.successor[i] == s:
+                back += rows.weight[i]
             else:
-                follows += weight[i] * ahead[successor[i]]
-        best = max(best, (reward[row] + gamma * follows) / (1.0 - gamma * back))
+                follows += rows.weight[i] * ahead[rows.successor[i]]
+        if last > first:
+            best = max(best, (rows.reward[row] + rows.gamma * follows) / (1.0 - rows.gamma * back))
+        row += ONE
     return best
 
 
 @compiled(in_place=True)
 def _solve_components(
     budget: int,
-    n_actions: int,
-    indptr: PointerArray,
-    successor: SuccessorArray,
-    weight: FloatArray,
-    reward: FloatArray,
-    gamma: float,
-    terminal: BoolArray,
+    rows: Rows,
     component: IndexArray,
     members: IndexArray,
     enough: float,
@@ -165,9 +153,9 @@ def _solve_components(
         change, largest = 0.0, 0.0
         for k in range(last - first):
             s = members[first + k if forward else last - 1 - k]
-            if terminal[s]:
+            if rows.terminal[s]:
                 continue
-            best = backed_up(int(s), n_actions, indptr, successor, weight, reward, gamma, ahead)
+            best = backed_up(rows, int(s), ahead)
             if best > -np.inf:
                 change = max(change, abs(best - ahead[s]))
                 largest = max(largest, abs(best))

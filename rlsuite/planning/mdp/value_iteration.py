@@ -9,10 +9,10 @@ import numpy as np
 
 from rlsuite.core.interpretation import one_pass
 from rlsuite.models import MDP
-from rlsuite.models.aliases import BoolArray, FloatArray, PointerArray, SuccessorArray
+from rlsuite.models.aliases import BoolArray, FloatArray
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import certified, discounted, interval, largest_change
-from rlsuite.planning.kernels import ONE, Range, expected
+from rlsuite.planning.kernels import ONE, Range, Rows, expected
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.vectors import vector
@@ -73,7 +73,7 @@ def value_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     with watch:
         while watch.goes_on(bound):
             rounding = lookahead.rounding(value)
-            arguments = (*lookahead.rows, lookahead.terminal, value, margin, suboptimal, backed_up)
+            arguments = (lookahead.rows, value, margin, suboptimal, backed_up)
             changes = on_blocks(backup_of_some, lookahead.blocks, *arguments)
             bounds = interval(lookahead, changes, rounding)
             bound = bounds.width
@@ -93,13 +93,7 @@ def value_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
 def backup_of_some(
     begin: int,
     end: int,
-    n_actions: int,
-    indptr: PointerArray,
-    successor: SuccessorArray,
-    weight: FloatArray,
-    reward: FloatArray,
-    gamma: float,
-    terminal: BoolArray,
+    rows: Rows,
     ahead: FloatArray,
     margin: float,
     suboptimal: BoolArray,
@@ -109,15 +103,14 @@ def backup_of_some(
     least, greatest = np.inf, -np.inf
     for s in range(np.uint64(begin), np.uint64(end)):
         out[s] = 0.0
-        if terminal[s]:
+        if rows.terminal[s]:
             continue
         best, floor = -np.inf, ahead[s] - margin
-        for row in range(s * np.uint64(n_actions), (s + ONE) * np.uint64(n_actions)):
+        for row in range(s * np.uint64(rows.n_actions), (s + ONE) * np.uint64(rows.n_actions)):
             if suboptimal[row]:
                 continue
-            first, last = indptr[row], indptr[row + ONE]
-            follows = expected(first, last, successor, weight, ahead)
-            value = reward[row] + gamma * follows
+            first, last = rows.indptr[row], rows.indptr[row + ONE]
+            value = rows.reward[row] + rows.gamma * expected(first, last, rows.successor, rows.weight, ahead)
             if value > best and last > first:
                 best = value
             if value < floor:

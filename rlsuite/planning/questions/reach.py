@@ -174,8 +174,7 @@ def _within(question: Question, steps: int, start: FloatArray, objective: Object
             ahead = lookahead.ahead(result)
             rounding = lookahead.rounding(ahead)
             decision: IndexArray = np.empty(mdp.n_states, dtype=np.int64)
-            rows, terminal = lookahead.rows, lookahead.terminal
-            on_blocks(greedy_backup, lookahead.blocks, *rows, terminal, ahead, 2.0 * rounding, result, decision)
+            on_blocks(greedy_backup, lookahead.blocks, lookahead.rows, ahead, 2.0 * rounding, result, decision)
             policies[t, asked] = decision[asked]
             bound = (lookahead.modulus * bound + rounding) * (1.0 + 4.0 * EPS)
             watch.iterations += 1

@@ -201,7 +201,7 @@ class Sweeps:
         self._blocks = fixed_blocks(model.n_states)
         self._rows = PolicySteps(model)
         self._spare: FloatArray = np.empty(model.n_states)
-        self._entries = float(model.rows[1][-1])
+        self._entries = float(model.rows.indptr[-1])
         self._work, self._seconds = 0.0, 0.0
 
     def advance(self) -> float:
@@ -210,7 +210,7 @@ class Sweeps:
         change = 0.0
         for forward in (True, False):
             before = self._seen_by_others(self.value)
-            arguments = (forward, *self.model.rows, self.model.terminal, before, self.value, self._action)
+            arguments = (forward, self.model.rows, before, self.value, self._action)
             change = largest_change(on_blocks(backup_in_place, self._blocks, *arguments))
         if change > self.model.rounding(self.value):
             self._rows.take(self._action)

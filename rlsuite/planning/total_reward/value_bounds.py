@@ -75,7 +75,7 @@ def certify(engine: Engine, clock: Clock, *, thoroughly: bool = False) -> Certif
     delta = model.rounding(value)
     result: FloatArray = np.empty(model.n_states)
     policy: IndexArray = np.empty(model.n_states, dtype=np.int64)
-    changes = on_blocks(greedy_backup, model.blocks, *model.rows, model.terminal, value, 2.0 * delta, result, policy)
+    changes = on_blocks(greedy_backup, model.blocks, model.rows, value, 2.0 * delta, result, policy)
     nothing = Certified(result, policy, np.inf, np.inf)
     if clock.hurries or not np.isfinite(result).all():
         return nothing
@@ -146,7 +146,7 @@ def _upper(engine: Engine, eta: float, steps: FloatArray, clock: Clock) -> Float
     model = engine.model
     for _ in range(ATTEMPTS):
         upper = raised.value
-        changes = on_blocks(backup, model.blocks, *model.rows, model.terminal, upper, value, action)
+        changes = on_blocks(backup, model.blocks, model.rows, upper, value, action)
         if not np.isfinite(upper).all():
             return None
         if max(change[1] for change in changes) + model.rounding(upper) <= 0.0:
