@@ -5,6 +5,7 @@ often is stopped early, and one that computes for long between two looks is not 
 """
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -136,3 +137,33 @@ def test_what_gives_no_answer_before_the_end_says_so(seconds):
     with pytest.raises(ParameterError, match=r"deadline=2 seconds are too short for a grid of 231 beliefs.*resolution"):
         discretised(hidden, resolution=20, deadline=2)
     assert discretised(hidden, resolution=20, deadline=100).mdp.n_states == 231
+
+
+def test_what_cannot_look_at_the_clock_is_not_begun_without_time_for_it(seconds, monkeypatch):
+    """A linear program, whose solver simplifies it first, and the linear systems of average rewards."""
+    limits: list[float] = []
+
+    def program(cost, *, options, **_):
+        limits.append(options["time_limit"])
+        return SimpleNamespace(x=np.zeros(cost.size), message="")
+
+    monkeypatch.setattr("scipy.optimize.linprog", program)
+    model = garnet(100, 0.9)  # 2,400 coefficients
+    for per_entry, begins in ((0.1, False), (0.01, True)):
+        monkeypatch.setattr("rlsuite.planning.mdp.linear_programming.PER_ENTRY", per_entry)
+        seconds.looks = 0
+        message = "does not improve" if begins else "no time for a linear program of 400 constraints with 2400 coeffi"
+        with pytest.warns(ConvergenceWarning, match=message):
+            found = solve(model, "linear_programming", deadline=100)
+        assert np.isfinite(found.error_bound)
+        assert bool(limits) == begins
+    assert 80.0 < limits[0] < 100.0
+
+    def prepared(*_):
+        raise AssertionError("the chain of a policy is made though time is up")
+
+    monkeypatch.setattr("rlsuite.planning.mdp.average_reward_policy_iteration.CompletedModel", prepared)
+    seconds.looks = 0
+    with pytest.warns(ConvergenceWarning, match="deadline=20 seconds passed"):
+        found = solve(corridor(500, 1.0), "average_reward_policy_iteration", deadline=20)
+    assert np.isfinite(found.error_bound)

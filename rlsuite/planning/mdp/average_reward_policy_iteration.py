@@ -97,6 +97,8 @@ def average_reward_policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Avera
     lookahead = undiscounted(mdp)
     with watch:
         value = _first_value(lookahead, watch)
+        if watch.hurries:  # what follows goes through the model several times before it is of use
+            return _swept(lookahead, value, watch)
         policy = greedy(lookahead.q(lookahead.ahead(value)))
         model = CompletedModel(mdp, episodes_end(mdp))
         chain = model.chain(policy)
@@ -105,8 +107,7 @@ def average_reward_policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Avera
         except OutOfTime:
             structure = None
         if structure is None or not _in_time(chain, watch):
-            watch.max_iterations = None
-            return sweep_relatively(lookahead, value, TAU, watch)
+            return _swept(lookahead, value, watch)
         begun = watch.seconds
         run = gain_and_bias(chain)
         watch.reserve = RESERVED * (watch.seconds - begun)  # time for the next evaluation, and for the bounds
@@ -141,6 +142,12 @@ def average_reward_policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Avera
     )
     warn_unless_converged(solution, watch)
     return solution
+
+
+def _swept(lookahead: Lookahead, value: FloatArray, watch: Watch) -> AverageRewardSolution:
+    """Go on by sweeps, which are no improvement steps, until time is up."""
+    watch.max_iterations = None
+    return sweep_relatively(lookahead, value, TAU, watch)
 
 
 def _in_time(chain: MarkovChain, watch: Watch) -> bool:

@@ -40,6 +40,9 @@ from rlsuite.planning.watch import Watch
 if TYPE_CHECKING:
     from rlsuite.planning.operators import Matrix
 
+PER_ENTRY = 2e-6
+"""Seconds that HiGHS takes for each coefficient of a program before it looks at the clock, rather too many."""
+
 
 @takes_limits(max_iterations=20)
 def linear_programming(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
@@ -55,7 +58,8 @@ def linear_programming(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
         The model; gamma < 1.
     **limits
         When to stop: `tol`, `rtol`, `max_iterations` (linear programs), `deadline`, `progress`; see `Limits`. HiGHS
-        gets the deadline, and may take somewhat longer.
+        gets the deadline, but goes through the whole program before it looks at the clock: where there is no time for
+        that, it is not begun.
 
     Returns
     -------
@@ -122,13 +126,19 @@ def _solved(
     # with a reward below -2 / (1 - beta) cannot bind, and the program leaves it out.
     gains = (q - value[:, np.newaxis]) / scale
     binding: IndexArray = np.flatnonzero(looked_up[:, np.newaxis] & (gains >= -2.0 / (1.0 - lookahead.modulus)))
+    entries = binding.size + int(np.diff(lookahead.indptr)[binding].sum())
+    if watch.left < PER_ENTRY * entries:
+        return None, f"there is no time for a linear program of {binding.size} constraints with {entries} coefficients"
+    began = watch.seconds
+    constraints: Any = -_constraints(lookahead, binding)[:, np.flatnonzero(looked_up)]
     options: dict[str, Any] = {}
-    if watch.deadline is not None and np.isfinite(watch.deadline):
-        options["time_limit"] = max(watch.deadline - watch.seconds, 1e-3)
+    if np.isfinite(watch.left):
+        # What SciPy does before and after HiGHS is done takes about as long as making the constraints did.
+        options["time_limit"] = max(watch.left - (watch.seconds - began), 1e-3)
     solve_program: Any = linprog
     program: Any = solve_program(
         np.ones(changes.size),
-        A_ub=-_constraints(lookahead, binding)[:, np.flatnonzero(looked_up)],
+        A_ub=constraints,
         b_ub=-gains.reshape(-1)[binding],
         bounds=(None, None),
         method="highs",
