@@ -127,14 +127,16 @@ def _solved(
     gains = (q - value[:, np.newaxis]) / scale
     binding: IndexArray = np.flatnonzero(looked_up[:, np.newaxis] & (gains >= -2.0 / (1.0 - lookahead.modulus)))
     entries = binding.size + int(np.diff(lookahead.indptr)[binding].sum())
-    if watch.left < PER_ENTRY * entries:
+    first_look = PER_ENTRY * entries
+    if watch.left < first_look:
         return None, f"there is no time for a linear program of {binding.size} constraints with {entries} coefficients"
     began = watch.seconds
     constraints: Any = -_constraints(lookahead, binding)[:, np.flatnonzero(looked_up)]
     options: dict[str, Any] = {}
     if np.isfinite(watch.left):
-        # What SciPy does before and after HiGHS is done takes about as long as making the constraints did.
-        options["time_limit"] = max(watch.left - (watch.seconds - began), 1e-3)
+        # What SciPy does around HiGHS takes about as long as making the constraints did, and looks are some time apart.
+        around = watch.seconds - began + first_look / 10.0
+        options["time_limit"] = max(watch.left - around, 1e-3)
     solve_program: Any = linprog
     program: Any = solve_program(
         np.ones(changes.size),
