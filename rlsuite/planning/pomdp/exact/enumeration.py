@@ -82,7 +82,7 @@ def enumeration(
     most = whole_number("max_vectors", max_vectors)
 
     def all_of_them(sets: list[FloatArray], points: FloatArray, epsilon: float, watch: Watch) -> Sums:
-        different = [distinct(np.ascontiguousarray(one.T), rounding_of(one)) for one in sets]
+        different = [distinct(np.ascontiguousarray(one.T), rounding_of(one), watch) for one in sets]
         sizes = [first.size for first, _ in different]
         number = math.prod(sizes)
         product = f"{' * '.join(map(str, sizes[:8]))}{' * ...' if len(sizes) > 8 else ''} = {number} plans"
@@ -98,6 +98,7 @@ def enumeration(
             )
         sums = np.zeros((1, sets[0].shape[1]))
         for one, (first, _) in zip(sets, different, strict=True):
+            watch.check()
             sums = (sums[:, np.newaxis] + one[first]).reshape(-1, one.shape[1])
         best = that_matter(sums, points, epsilon, watch)
         numbers = np.unravel_index(best.left, sizes)

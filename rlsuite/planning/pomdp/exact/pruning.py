@@ -76,24 +76,41 @@ class _Set(NamedTuple):
     """minus the least entry of the columns"""
 
     @classmethod
-    def of(cls, vectors: FloatArray) -> Self:
+    def of(cls, vectors: FloatArray, watch: Watch) -> Self:
         common, rounding = vectors.max(axis=0), rounding_of(vectors)
         columns = np.ascontiguousarray((vectors - common).T)
-        first, merged = distinct(columns, max(TOLERANCE * float(-columns.min()), rounding))
+        first, merged = distinct(columns, max(TOLERANCE * float(-columns.min()), rounding), watch)
         columns = np.ascontiguousarray(columns[:, first])
         return cls(columns, first, common, merged, rounding, float(-columns.min()))
 
 
-def distinct(columns: FloatArray, same: float) -> tuple[IndexArray, float]:
+SORTED = 1 << 20
+"""Numbers that are sorted between two looks at the clock, if one state has not more: some tenth of a second."""
+
+
+def distinct(columns: FloatArray, same: float, watch: Watch) -> tuple[IndexArray, float]:
     """Return the indices of the columns (S, n) that differ, in descending order; and a bound on what is lost.
 
     Columns whose entries differ by `same` at most are one, and the first of them stands for all; entries may be -inf.
+
+    Raises
+    ------
+    OutOfTime
+        If the clock says so.
     """
     if columns.shape[1] == 1:
         return np.zeros(1, dtype=np.int64), 0.0
     keys: IndexArray = np.empty(columns.shape, dtype=np.int64)
-    write_ranks(columns, np.argsort(columns, axis=1), same, keys)
-    order = np.lexsort(keys[::-1])
+    order: IndexArray | None = None
+    some = max(1, SORTED // columns.shape[1])
+    for last in range(columns.shape[0], 0, -some):  # the last states count least, and sorting keeps the order of ties
+        part = slice(max(0, last - some), last)
+        write_ranks(columns[part], np.argsort(columns[part], axis=1), same, keys[part])
+        watch.check()
+        less = keys[part][::-1]
+        order = np.lexsort(less) if order is None else order[np.lexsort(less[:, order])]
+        watch.check()
+    assert order is not None
     n_different, lost = gather(columns, keys, order)
     return order[:n_different], lost
 
@@ -174,7 +191,7 @@ def _sums_that_matter(
     beside: FloatArray | None = None,
 ) -> Kept:
     """Do the same for finite vectors; `beside` (q, S) are vectors that are kept in any case."""
-    first, second = _Set.of(left), _Set.of(right)
+    first, second = _Set.of(left, watch), _Set.of(right, watch)
     least, depth = first.rounding + second.rounding, first.depth + second.depth
     epsilon = max(epsilon, least)
     n, k = first.number.size, second.number.size

@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import linprog
 
 from rlsuite.core.clock import OutOfTime
-from rlsuite.planning.pomdp.exact.pruning import UpperSurface, max_regret, sums_that_matter, that_matter
+from rlsuite.planning.pomdp.exact.pruning import UpperSurface, distinct, max_regret, sums_that_matter, that_matter
 from rlsuite.planning.watch import Watch
 
 pytestmark = pytest.mark.arithmetic
@@ -127,3 +127,20 @@ def test_the_watch_is_obeyed():
     with pytest.raises(OutOfTime):
         sums_that_matter(curve, curve[::-1], np.empty((0, 20)), 1e-12, watch)
     assert watch.seconds < 3.0
+
+
+def test_vectors_are_sorted_in_parts_between_looks_at_the_clock(monkeypatch):
+    """Parts of the states give the order that all of them give at once; without time it ends early."""
+    columns = np.random.default_rng(4).integers(-2, 1, size=(7, 60)).astype(np.float64)
+    order, _ = distinct(columns, 0.0, Watch("test", tol=1.0))
+    assert [tuple(one) for one in columns[:, order].T.tolist()] == sorted(
+        {tuple(one) for one in columns.T.tolist()}, reverse=True
+    )
+    for most in (1, 120, 300):
+        monkeypatch.setattr("rlsuite.planning.pomdp.exact.pruning.SORTED", most)
+        again, _ = distinct(columns, 0.0, Watch("test", tol=1.0))
+        assert again.tolist() == order.tolist()
+    late = Watch("test", tol=1.0, deadline=1.0)
+    late.started -= 2.0
+    with pytest.raises(OutOfTime):
+        distinct(columns, 0.0, late)
