@@ -1,5 +1,6 @@
 import inspect
 import re
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -19,6 +20,11 @@ def test_methods_are_discovered_for_each_kind_of_model(grid_goal, tiger):
     assert set(methods(MDP)) & set(methods(POMDP)) == {"auto", "reference"}
     assert methods(grid_goal()) == methods(MDP)
     assert methods(tiger(0.9)) == methods(POMDP)
+    # The page says of each method for discounted rewards when it is the fastest, and of some that they never are.
+    page = (Path(planning.__file__).parents[2] / "docs" / "planning.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1].strip(" `") for line in page.splitlines() if line.startswith("| `")]
+    others = {"average_reward_policy_iteration", "backward_induction", "relative_value_iteration"}
+    assert set(methods(MDP)) - others - {"stochastic_shortest_path"} <= set(rows)
 
 
 def test_a_new_module_is_a_new_method(tmp_path, monkeypatch, grid_goal):

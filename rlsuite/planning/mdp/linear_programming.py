@@ -49,8 +49,8 @@ def linear_programming(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     """Solve a discounted MDP by its linear program, with HiGHS through SciPy.
 
     One program has as many variables as states and as many constraints as legal pairs; a second one makes up for the
-    tolerance of the first, and there is seldom a third. Much slower than the other methods where the model is large,
-    and of another kind: a second opinion that shares nothing with them but the certificate.
+    tolerance of the first, and there is seldom a third. On no kind of model is it the fastest method; it is here for
+    comparison: a second opinion that shares nothing with the others but the certificate.
 
     Parameters
     ----------
