@@ -21,7 +21,7 @@ TOL = 1e-6
 OURS = {
     "auto": "auto",
     "gauss_seidel": "g.-s.",
-    "modified_policy_iteration": "mod. p.i.",
+    "modified_policy_iteration": "m.p.i.",
     "policy_iteration": "p.i.",
     "value_iteration": "v.i.",
     "topological": "topol.",
@@ -88,7 +88,8 @@ def main(limit: float) -> int:
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = {kind.name: compare(kind, limit) for kind in KINDS}
     behind = [name for name, taken in found.items() if taken["auto"] > taken["quantecon"]]
-    slow = [name for name, taken in found.items() if taken["auto"] > 2.0 * min(taken[method] for method in OURS if method != "auto")]
+    single = [method for method in OURS if method != "auto"]
+    slow = [name for name, taken in found.items() if taken["auto"] > 2.0 * min(taken[method] for method in single)]
     both = [taken for taken in found.values() if max(taken["auto"], taken["quantecon"]) < inf]
     mean = exp(sum(log(taken["quantecon"] / taken["auto"]) for taken in both) / len(both))
     print(f"\nquantecon takes {mean:.1f} times as long, in the geometric mean of {len(both)} kinds")
