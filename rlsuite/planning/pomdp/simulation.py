@@ -7,7 +7,7 @@ time, independently of each other.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 from scipy.special import stdtrit
@@ -18,6 +18,7 @@ from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
 from rlsuite.planning.pomdp.solution import AlphaVectorSolution, best_at, values_at
+from rlsuite.planning.reachability import reachable
 
 
 class Acting(Protocol):
@@ -46,7 +47,7 @@ class BeliefEpisodes:
         Whether it did end.
     tail : float
         The most that steps beyond T could have added to the mean of the returns, in either direction; 0 if the policy
-        has a horizon, or all episodes ended.
+        has a horizon, or all episodes ended, or came to states from which nothing can be earned.
     states : ndarray (n, T + 1) int64
         The hidden states, -1 after the end.
     actions, observations : ndarray (n, T) int64
@@ -171,8 +172,10 @@ def simulate_beliefs(
     lengths = (actions >= 0).sum(axis=1)
     terminated = np.ones(n, dtype=np.bool_)
     terminated[live.number] = False
-    going_on = 1.0 - float(terminated.mean())
-    left = 0.0 if horizon is not None or going_on == 0.0 else pomdp.gamma**T * _largest_tail(pomdp) * going_on
+    left = 0.0
+    if horizon is None and live.number.size:
+        going_on = float(_may_earn(pomdp)[live.state].sum()) / n
+        left = pomdp.gamma**T * _largest_tail(pomdp) * going_on if going_on > 0.0 else 0.0
     return BeliefEpisodes(
         returns=rewards @ pomdp.gamma ** np.arange(T),
         lengths=lengths,
@@ -266,6 +269,14 @@ def _steps(pomdp: POMDP, horizon: int | None, steps: int | None) -> int:
     if pomdp.gamma == 1.0:
         raise ParameterError("gamma is 1 and the policy has no horizon: pass steps=, the number of steps to simulate")
     return 1 if pomdp.gamma == 0.0 else max(1, math.ceil(math.log(1e-3) / math.log(pomdp.gamma)))
+
+
+def _may_earn(pomdp: POMDP) -> AnyArray:
+    """Return the states (S,) bool from which a reward that is not 0, on average, can be reached."""
+    mdp = pomdp.mdp
+    moves = mdp.matrix_of(mdp.probability * ~mdp.terminated)
+    onwards: Any = sum(cast("Any", moves)[a :: mdp.n_actions] for a in range(mdp.n_actions))
+    return reachable(onwards.T, (mdp.expected_reward() != 0.0).any(axis=1))
 
 
 def _largest_tail(pomdp: POMDP) -> float:

@@ -11,7 +11,7 @@ A plan of value V takes (phi(b) - V) / c steps on average, at most. That limits 
 that does in every belief what its vectors promise comes to the end.
 
 Below, the search begins with the plans that take one action and then draw each action uniformly, of those that are
-legal everywhere: where an end can be reached at all, they reach it.
+legal everywhere, or wherever the same is observed: where these can always lead to an end, they reach it.
 """
 
 from dataclasses import replace
@@ -27,11 +27,12 @@ from rlsuite.planning.limits import TimeLimitsOfBounds, takes_limits
 from rlsuite.planning.linear_system import fixed_point_solver
 from rlsuite.planning.mdp.stochastic_shortest_path import stochastic_shortest_path
 from rlsuite.planning.operators import EPS, Lookahead
-from rlsuite.planning.pomdp.bounds.initial_bounds import Blind, left
+from rlsuite.planning.pomdp.bounds.initial_bounds import Blind, at_start, left
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
 from rlsuite.planning.pomdp.point_based.sarsop import SHARE, PointSearch, warn_if_open
 from rlsuite.planning.pomdp.solution import PointBasedSolution
-from rlsuite.planning.total_reward.endings import endings
+from rlsuite.planning.reachability import reachable
+from rlsuite.planning.total_reward.endings import endings, may_end
 from rlsuite.planning.watch import Watch
 
 HALVINGS = 40
@@ -76,7 +77,8 @@ def goal_hsvi(
         If gamma is less than 1, or an argument is out of range.
     ModelError
         If the end cannot be reached from some state, or can be put off without a loss; if no action is legal in every
-        state of the support of some belief; or if values overflow.
+        state of the support of some belief, or an end is not noticed and some actions are illegal there; or if values
+        overflow.
 
     Warns
     -----
@@ -123,6 +125,7 @@ class GoalSearch(PointSearch):
         mdp, self._given = pomdp.mdp, pomdp
         self._idle = endings(Lookahead(mdp), watch).idle
         # What is done in states that are never left, at no reward, does not matter, nor what is observed there.
+        check_ends(pomdp, self._idle)
         ended = pomdp.replace(terminated=mdp.terminated | self._idle[mdp.next_state])
         self._costs = costs_of(ended.mdp, watch)
         super().__init__(ended, watch, max_gb=max_gb)
@@ -145,13 +148,17 @@ class GoalSearch(PointSearch):
     def goes_on(self) -> bool:
         """Record the bounds, and return whether to do one more piece of work."""
         self._update()
+        if self.lower_bound == -np.inf:
+            self.watch.give_up("no legal plan was found that surely comes to the end; pass horizon=100 (say)")
         return super().goes_on()
 
     def plan(self) -> PointBasedSolution:
         """Return what was found, for the model itself."""
         self._update()
         found = self.solution()
-        return replace(found, pomdp=self._given, alpha_vectors=np.where(self._idle, 0.0, found.alpha_vectors))
+        legal = self._given.mdp.legal
+        over = np.where(legal | ~legal.any(axis=1, keepdims=True), 0.0, -np.inf)[:, found.actions].T
+        return replace(found, pomdp=self._given, alpha_vectors=np.where(self._idle, over, found.alpha_vectors))
 
     def _most_steps(self, vectors: FloatArray) -> float:
         """Return how many steps a plan may take, on average, by the least entry of its vector."""
@@ -167,6 +174,38 @@ class GoalSearch(PointSearch):
         self.size = max(self.size, float(np.abs(vectors[vectors > -np.inf]).max(initial=0.0)))
         self.model.steps = max(self.model.steps, self._most_steps(vectors))
         self.rounding = self.model.rounding(self.size)
+
+
+def check_ends(pomdp: POMDP, idle: BoolArray) -> None:
+    """Check that an agent that does not notice an end may go on there as before.
+
+    Raises
+    ------
+    ModelError
+        If an action is illegal in a state that is never left, legal in another, and an observation fits both.
+    """
+    mdp, legal = pomdp.mdp, pomdp.mdp.legal
+    if legal[idle].all():
+        return
+    pair = np.repeat(np.arange(mdp.n_states * mdp.n_actions), np.diff(mdp.indptr))
+    counts = (mdp.probability > 0.0) & ~mdp.terminated
+    if not mdp.start[idle].any():  # so an end is entered from elsewhere
+        counts &= ~idle[pair // mdp.n_actions]
+    for a in range(mdp.n_actions):
+        reached: BoolArray = np.zeros(mdp.n_states, dtype=np.bool_)
+        reached[mdp.next_state[counts & (pair % mdp.n_actions == a)]] = True
+        seen: Any = pomdp.observation_matrix(a) > 0.0
+        for end in np.flatnonzero(idle & reached & ~legal.all(axis=1)).tolist():
+            alike = reached & ~idle & ((seen @ seen[[end]].T.astype(np.float64)).toarray()[:, 0] > 0.0)
+            clash = legal[alike] & ~legal[end]
+            if clash.any():
+                k, b = np.argwhere(clash)[0].tolist()
+                raise ModelError(
+                    f"gamma is 1, and action {b} is illegal in state {end}, which is never left and earns nothing, but "
+                    f"legal in state {np.flatnonzero(alike)[k]}, and an observation fits both: let the transitions "
+                    "into the first end the episode (terminated=), make the action legal there, or pass horizon=100 "
+                    "(say)"
+                )
 
 
 class Costs(NamedTuple):
@@ -188,7 +227,7 @@ def costs_of(mdp: MDP, watch: Watch) -> Costs:
     ParameterError
         If the deadline is too short to know.
     """
-    size = Lookahead(mdp).reward_size
+    size = Lookahead(mdp).reward_size or 1.0
     legal = mdp.legal.reshape(-1) if mdp.reward_per_pair else True
     for k in range(1, HALVINGS):
         extra = 0.5**k * size
@@ -225,10 +264,10 @@ def too_soon(watch: Watch) -> ParameterError:
 
 
 def plans_to_the_end(model: PreparedModel) -> Blind:
-    """Return the plans that take an action once, and then draw each action that is legal everywhere, until the end.
+    """Return the plans that take an action once, and then draw actions at random until the end.
 
-    With h >= 0 and h - P h >= 1/2 in every state, P the transitions of such draws, these take at most 2 h steps; and
-    if one step makes of a vector v at least v - e, then v - 2 e h is at most the value of the plan.
+    They draw each action that is legal everywhere; or, if that does not lead to the end, each that is legal in all
+    states that fit the last action and what was observed then.
     """
     legal = model.pomdp.mdp.legal
     acting = cast("BoolArray", legal.any(axis=1))
@@ -238,15 +277,67 @@ def plans_to_the_end(model: PreparedModel) -> Blind:
     if everywhere:
         drawn: Any = sum(cast("Any", model.steps_of[a]) for a in everywhere) / len(everywhere)
         reward = np.where(acting, model.reward[:, everywhere].mean(axis=1), 0.0)
-        solve = fixed_point_solver(drawn)
-        steps, guess = solve(np.where(acting, 1.0, 0.0)), solve(reward)
-        if steps.min() >= 0.0 and (steps - drawn @ steps)[acting].min() >= 0.75:
-            rounding = model.rounding(float(np.abs(guess).max()))
-            excess = max(0.0, float((guess - reward - drawn @ guess).max())) + rounding
-            value = guess - 2.0 * excess * steps * (1.0 + EPS)
+        ending: BoolArray = may_end(model.pomdp.mdp).reshape(legal.shape)[:, everywhere].max(axis=1)
+        value = value_to_the_end(model, drawn, reward, ending, ~acting)
     later = np.column_stack([cast("Any", step) @ np.where(value > -np.inf, value, 0.0) for step in model.steps_of])
     never = np.column_stack([cast("Any", step) @ (value == -np.inf) > 0.0 for step in model.steps_of])
     vectors = np.where(legal & ~never, model.reward + later, -np.inf)
     vectors[~acting] = 0.0
     vectors -= model.rounding(float(np.abs(vectors[vectors > -np.inf]).max(initial=0.0)))
+    if not legal[acting].all() and at_start(model, vectors.T) == -np.inf:
+        vectors = drawn_as_observed(model, acting)
     return Blind(vectors.T.copy(), actions, np.inf)
+
+
+def drawn_as_observed(model: PreparedModel, acting: BoolArray) -> FloatArray:
+    """Return the values (S, A) of the plans that draw what is legal in all states that fit the last observation."""
+    from scipy.sparse import block_array, diags_array
+
+    mdp = model.pomdp.mdp
+    forbidden = (~mdp.legal & acting[:, np.newaxis]).astype(np.float64)
+    stuck: BoolArray = forbidden > 0.0
+    blocks = list[list[Any]]()
+    for a, step in enumerate(cast("list[Any]", model.steps_of)):
+        seen: Any = model.pomdp.observation_matrix(a)
+        reached: IndexArray = np.unique(step.indices)
+        allowed = (seen[reached] > 0.0).T.astype(np.float64) @ forbidden[reached] == 0.0
+        chances: FloatArray = seen @ (allowed / np.maximum(allowed.sum(axis=1, keepdims=True), 1))
+        chances /= np.maximum(chances.sum(axis=1, keepdims=True), EPS)
+        lost = acting & (seen @ ~allowed.any(axis=1) > 0.0)
+        stuck[:, a] |= step @ lost.astype(np.float64) > 0.0
+        blocks.append([step @ diags_array(chances[:, b]) for b in range(mdp.n_actions)])
+    moves: Any = block_array(blocks, format="csr")
+    moves.eliminate_zeros()
+    pairs = ~stuck & acting[:, np.newaxis]
+    reward = np.where(pairs, model.reward, 0.0).T.reshape(-1)
+    ending = may_end(mdp).reshape(mdp.legal.shape) & pairs
+    over = np.broadcast_to(~acting[:, np.newaxis], pairs.shape)
+    value = value_to_the_end(model, moves, reward, ending.T.reshape(-1), over.T.reshape(-1), stuck.T.reshape(-1))
+    return value.reshape(mdp.n_actions, -1).T
+
+
+def value_to_the_end(
+    model: PreparedModel,
+    moves: Any,
+    reward: FloatArray,
+    ending: BoolArray,
+    over: BoolArray,
+    stuck: BoolArray | None = None,
+) -> FloatArray:
+    """Return lower bounds (n,) on the values of a chain until its end; minus infinity where it may never come to it.
+
+    With h >= 0 and h - P h >= 1/2 everywhere, P its moves, it takes at most 2 h steps; and if one step makes of a
+    vector v at least v - e, then v - 2 e h is at most the value. The chain may end from where it is `ending`, is `over`
+    already, or is `stuck`.
+    """
+    unable = ~reachable(moves.T, ending | over)
+    good = ~reachable(moves.T, unable if stuck is None else unable | stuck)
+    value: FloatArray = np.where(over, 0.0, -np.inf)
+    among, earned, counted = moves[good][:, good], reward[good], ~over[good]
+    solve = fixed_point_solver(among)
+    steps, guess = solve(np.where(counted, 1.0, 0.0)), solve(earned)
+    if steps.min(initial=0.0) >= 0.0 and (steps - among @ steps)[counted].min(initial=1.0) >= 0.75:
+        rounding = model.rounding(float(np.abs(guess).max(initial=0.0)))
+        excess = max(0.0, float((guess - earned - among @ guess).max(initial=0.0))) + rounding
+        value[good] = guess - 2.0 * excess * steps * (1.0 + EPS)
+    return value

@@ -73,7 +73,9 @@ def test_bounds_against_those_of_many_steps_and_of_the_plan_itself():
             steps = finite_horizon_search(pomdp, horizon=40, max_iterations=100, gap=0.01)
             assert plan.lower_bound <= steps.upper_bound
             assert plan.lower_bound < plan.upper_bound < solve(pomdp.mdp).value @ pomdp.start + 1e-9
-            returns = simulate_beliefs(pomdp, plan, episodes=2_000, steps=400, seed=seed).returns
+            found = simulate_beliefs(pomdp, plan, episodes=2_000, steps=400, seed=seed)
+            assert found.tail == 0.0
+            returns = found.returns
             # five standard errors: one of a million such tests fails
             assert returns.mean() > plan.lower_bound - 5 * returns.std() / 2_000**0.5
             bounds.append((plan.lower_bound, plan.upper_bound))
@@ -94,6 +96,55 @@ def test_episodes_of_a_few_steps_may_cost_nothing():
     plan = solve(POMDP.from_arrays(moves, rewards, seen, **given), gap=1e-9)
     assert plan.lower_bound == pytest.approx(8.0, abs=1e-9)
     assert plan.act([0, 0, 0.8, 0.2, 0]) == 0
+
+    # Where nothing is earned at all, nothing can be lost by waiting.
+    plan = solve(POMDP.from_arrays(moves, 0.0 * rewards, seen, **given))
+    assert plan.converged
+    assert plan.lower_bound == pytest.approx(0.0, abs=1e-300)
+    chance = POMDP.from_arrays([[[0.5, 0.5], [0, 1]]], [[0, 0]], [[1], [1]], order="ass", gamma=1.0, terminated=[0, 1])
+    assert solve(chance).upper_bound == pytest.approx(0.0, abs=1e-300)
+
+
+def corridor(n: int, noticed: bool) -> POMDP:
+    """Each state allows one of two actions, and what is observed tells which; the other may be the only one to stay."""
+    moves, legal, seen = np.zeros((2, n + 1, n + 1)), np.zeros((n + 1, 2), dtype=bool), np.zeros((2, n + 1, 3))
+    for s in range(n):
+        legal[s, s % 2] = True
+        moves[s % 2, s, s + 1], moves[1 - s % 2, s, s] = 0.7, 1.0
+        moves[s % 2, s, max(s - 2, 0)] += 0.3
+        seen[:, s, s % 2] = 1.0
+    moves[:, n, n], seen[:, n, 2], legal[n, 0] = 1.0, 1.0, True
+    given = {"order": "ass", "gamma": 1.0, "start": [1] + [0] * n, "terminated": [False] * n + [noticed]}
+    rewards = np.where(np.arange(n + 1) < n, -1.0, 0.0) * np.ones((2, 1))
+    return POMDP.from_arrays(moves, rewards, seen, legal=legal, **given)
+
+
+def test_actions_that_are_not_legal_everywhere():
+    for noticed in (True, False):
+        pomdp = corridor(5, noticed)
+        plan = solve(pomdp, gap=1e-6)
+        assert plan.converged
+        assert plan.lower_bound <= solve(pomdp.mdp).value[0] <= plan.upper_bound
+        found = simulate_beliefs(pomdp, plan, episodes=200, steps=500, seed=0)
+        assert abs(found.mean - plan.lower_bound) < 5 * found.returns.std() / 200**0.5
+    # The only action that is legal everywhere stays in the first state for ever.
+    moves, legal = [[[1, 0, 0], [0, 0.5, 0.5], [0, 0, 1]], [[0, 1, 0]] * 3], [[1, 1], [1, 0], [1, 1]]
+    given = {"order": "ass", "gamma": 1.0, "start": [1, 0, 0], "terminated": [0, 0, 1], "legal": legal}
+    seen = POMDP.from_arrays(moves, -np.ones((2, 3)), np.eye(3), **given)
+    assert solve(seen, gap=1e-6).lower_bound == pytest.approx(-3.0, abs=1e-6)
+    given["start"] = [0.5, 0.5, 0]
+    with pytest.warns(ConvergenceWarning, match="no legal plan was found that surely comes to the end"):
+        assert solve(POMDP.from_arrays(moves, -np.ones((2, 3)), np.ones((3, 1)), **given)).lower_bound == -np.inf
+    # At an end that is not noticed, the plan takes what is legal there, or there is none.
+    moves, given = [[[1, 0], [0, 1]], [[0, 1], [0, 1]]], {"order": "ass", "gamma": 1.0, "start": [0.5, 0.5]}
+    one = POMDP.from_arrays(moves, [[-1, 0], [-1, 0]], np.eye(2), legal=[[1, 1], [1, 0]], **given)
+    plan = solve(one, gap=1e-6)
+    assert plan.act([0.5, 0.5]) == 0
+    found = simulate_beliefs(one, plan, episodes=20, steps=9, seed=0)
+    assert (found.returns.min(), found.terminated.any(), found.tail) == (-2.0, False, 0.0)  # nothing is earned later
+    assert simulate_beliefs(one, lambda b: 0, episodes=20, steps=9, seed=0).tail == np.inf
+    with pytest.raises(ModelError, match=r"action 1 is illegal in state 1, which is never left.*legal in state 0"):
+        solve(one.replace(observation=np.ones((2, 2, 1))))
 
 
 def test_bad_models():
