@@ -161,7 +161,7 @@ def _covariates(chosen: argparse.Namespace, model: "Hidden | POMDP") -> "FloatAr
     if chosen.file is None or len(titles) != model.n_covariates:
         raise ParameterError(
             f"the transitions of {chosen.model} depend on covariates: give a table that has them and the observations, "
-            f"--file TABLE, and the titles of the {model.n_covariates} that are covariates, --covariates COLUMN,..."
+            f"--file TABLE, and the titles of {model.n_covariates} of its columns, --covariates COLUMN,..."
         )
     words = titled(chosen.file)
     return np.column_stack([numbers_of(chosen.file, title, words) for title in titles])

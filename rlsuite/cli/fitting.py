@@ -171,7 +171,10 @@ def _read(path: str, emission: str | None, covariates: str | None) -> Data:
     z = seen[0].z if len(seen) == 1 else np.column_stack([column.z for column in seen])
     lengths = _lengths(words.get(EPISODE), len(z))
     symbols = [column.names for column in seen]
-    numbers = {title: numbers_of(path, title, words) for title in (covariates.split(",") if covariates else [])}
+    titles = covariates.split(",") if covariates else []
+    if len({title.casefold() for title in titles}) < len(titles):
+        raise ParameterError(f"--covariates {covariates} has a column twice")
+    numbers = {title: numbers_of(path, title, words) for title in titles}
     return Data(z, lengths, dict(zip(names, families, strict=True)), symbols, words.get(STATE), numbers)
 
 

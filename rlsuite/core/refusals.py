@@ -146,6 +146,10 @@ def _reason(message: str, names: dict[str, Any]) -> tuple[str, str]:
         )
     if found := re.search(r"Cannot bind 'args=.*due to \"TypeError: (.*)\"", message):
         return f"a function is called with other arguments than it has ({found[1]})", "Compare the call with its def"
+    if found := re.search(r"wrong tuple length for (\w+): ', 'expected (\d+), got (\d+)'", message):
+        return f"{found[1]} has {found[3]} parts, and {found[2]} names are given", (
+            f"Read the fields by their names, as in {found[1]}.reward of a transition, or give a name to each part"
+        )
     if "Invalid use of array(" in message and "with parameters" in message:
         return "an array is called like a function", "An entry is read with brackets, as in memory.q[state, action]"
     if "_ol_array_allocate" in message:

@@ -255,6 +255,12 @@ class Passes:
         """Return the log-likelihood of all sequences."""
         return float(sum(self.score(number) for number in range(len(self.seen.data))))
 
+    def log_scales(self, number: int) -> FloatArray:
+        """Return ln Pr[z_t | z_0..z_(t-1)] of a sequence (T,)."""
+        found = self.forward(number)
+        self._check_possible(number, found.possible)
+        return found.log_scale
+
     def filtered(self, number: int) -> FloatArray:
         """Return Pr[x_t = k | z_0..z_t] of a sequence (T, K)."""
         found = self.forward(number)
@@ -297,7 +303,9 @@ class Passes:
         rows, which = self._piece(number)
         alpha, log_scale = np.empty((rows.size, self.n_states)), np.empty(rows.size)
         tables = logarithms(self.model.start), self._log_matrices, which, self._log_likelihood, rows
-        return Forward(alpha, log_scale, int(log_forward_pass(*tables, self._work, alpha, log_scale)))
+        possible = int(log_forward_pass(*tables, self._work, alpha, log_scale))
+        alpha[possible:] = log_scale[possible:] = -np.inf
+        return Forward(alpha, log_scale, possible)
 
     def _piece(self, number: int) -> tuple[IndexArray, IndexArray]:
         begin, end = self.seen.data.pieces[number].tolist()

@@ -212,14 +212,20 @@ class HMMEstimator(BaseEstimator):
         return np.asarray(found, dtype=np.float64)
 
     def score_samples(self, X: ArrayLike, lengths: ArrayLike | None = None) -> FloatArray:
-        """Return ln Pr[z_t | z_0..z_(t-1)] of each observation, given those before it: (n,), in nats."""
+        """Return ln Pr[z_t | z_0..z_(t-1)] of each observation, given those before it: (n,), in nats.
+
+        Raises
+        ------
+        ModelError
+            If an observation is impossible.
+        """
         model, (z, u) = self._model(), self._seen(X)
         if isinstance(model, HMM):
             data = sequences(model.emission, z, lengths)
             running = data.list_of(filtered(Workspace(model, data)).log_scale)
             return np.concatenate([np.diff(part, prepend=0.0) for part in running])
         passes = Passes(model, with_covariates(model.emission, z, u, lengths, model.n_covariates))
-        return np.concatenate([passes.forward(number).log_scale for number in range(len(passes.seen.data))])
+        return np.concatenate([passes.log_scales(number) for number in range(len(passes.seen.data))])
 
     def score(self, X: ArrayLike, y: object = None, lengths: ArrayLike | None = None) -> float:
         """Return the log-likelihood per observation, as scikit-learn's mixtures do: the larger, the better."""

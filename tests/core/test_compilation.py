@@ -137,6 +137,12 @@ def leaving_out(x):
     return double()
 
 
+@compiled
+def taking_apart(pair):
+    first, rest, more = pair
+    return first
+
+
 ARRAY = np.zeros(2)
 RNG = np.random.default_rng(0)
 REFUSED = [
@@ -163,6 +169,7 @@ REFUSED = [
         "pair.rest = 2.0",
         "rest of a Pair cannot be given a new value, as a Pair is a NamedTuple. C",
     ),
+    (taking_apart, Pair(ARRAY, 1.0), "first, rest, more = pair", "pair has 2 parts, and 3 names are given. Read the f"),
 ]
 
 

@@ -278,6 +278,13 @@ def test_covariates_are_columns():
     ):
         with pytest.raises(ParameterError, match=words):
             call()
+    coin = rl.CategoricalHMM(2, covariates=[0], random_state=0, ridge=1.0).fit(np.column_stack([X[:, 0], X[:, 0] > 0]))
+    coin.hmm_ = coin.hmm_.replace(emission=[[1, 0], [1, 0]])
+    assert coin.score_samples([[1, 0], [1, 0]]) == pytest.approx([0, 0])
+    assert coin.score([[1, 1], [1, 0]]) == -np.inf
+    for impossible in (coin.score_samples, coin.predict_proba):
+        with pytest.raises(ModelError, match=r"z\[t=0\] is 1, which is impossible"):
+            impossible([[1, 1], [1, 0]])
 
 
 def test_against_hmmlearn():
