@@ -228,8 +228,8 @@ def solve(
     ------
     ParameterError
         If the method does not exist, belongs to another kind of model, or does not accept an option that was given; if
-        an option has an impossible value; or if gamma is 1 and the method has no horizon; or if an environment is given
-        without `gamma`.
+        an option has an impossible value; or if gamma is 1 and the method, without a horizon, needs a discount; or if
+        an environment is given without `gamma`.
     EnvironmentNotFound, UnsuitableEnvironment
         If there is no such environment, it declares no table, or a wrapper could change what the table says.
     ModelError

@@ -178,7 +178,7 @@ def test_durations_and_covariates(rlsuite, rlsuite_json, tmp_path):
         ("fit heat.csv --durations 9 --states 1,2", "--states 1,2 chooses among plain models; give one number"),
         ("fit heat.csv --durations 9 --covariates heat", "leave one of them out"),
         ("fit heat.csv --ridge 1", "give --covariates COLUMN"),
-        ("filter cov.npz 1 2", "depend on covariates: give a table that has them and the observations, --file TABLE"),
+        ("filter cov.npz 1 2", "--file TABLE, and the titles of 1 of its columns"),
         ("filter hsmm.npz 1 2 --covariates heat", "the transitions of hsmm.npz depend on none"),
         ("filter hsmm.npz 1 2 --best-action", "--best-action applies only to POMDPs"),
         ("solve hsmm.npz", "has no actions; use 'rlsuite filter'"),

@@ -139,8 +139,8 @@ def leaving_out(x):
 
 @compiled
 def taking_apart(pair):
-    first, _rest, _more = pair
-    return first
+    first, rest, more = pair
+    return first + rest + more
 
 
 ARRAY = np.zeros(2)
@@ -169,7 +169,7 @@ REFUSED = [
         "pair.rest = 2.0",
         "rest of a Pair cannot be given a new value, as a Pair is a NamedTuple. C",
     ),
-    (taking_apart, Pair(ARRAY, 1.0), "first, _rest, _more = pair", "pair has 2 parts, and 3 names are given. Read the f"),
+    (taking_apart, Pair(ARRAY, 1.0), "first, rest, more = pair", "pair has 2 parts, and 3 names are given. Read the f"),
 ]
 
 
