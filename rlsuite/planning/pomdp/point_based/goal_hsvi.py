@@ -14,13 +14,14 @@ Below, the search begins with the plans that take one action and then draw each 
 legal everywhere, or wherever the same is observed: where these can always lead to an end, they reach it.
 """
 
+import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple, Unpack, cast
 
 import numpy as np
 
 from rlsuite.core.checks import positive_number, whole_amount
-from rlsuite.errors import ModelError, ParameterError
+from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.limits import TimeLimitsOfBounds, takes_limits
@@ -37,6 +38,9 @@ from rlsuite.planning.watch import Watch
 
 HALVINGS = 40
 """How often the amount that is added to each reward is halved, at most, until no policy gains from going on."""
+
+OBSERVED_TOL = 1e-6
+"""Error of the values with the states observed, in times of the largest reward: cheap steps make up for it slowly."""
 
 
 @takes_limits()
@@ -137,7 +141,12 @@ class GoalSearch(PointSearch):
         model = PreparedModel(self.pomdp, self.watch.method, steps=1.0)
         self._first = plans_to_the_end(model)
         model.steps = model.further = self._most_steps(self._first.vectors)
-        solution = stochastic_shortest_path(self.pomdp.mdp, tol=np.inf, deadline=left(self.watch, 2.0 * SHARE))
+        solve, time = stochastic_shortest_path, left(self.watch, 2.0 * SHARE)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the error bound counts, whatever it is
+            solution = solve(self.pomdp.mdp, tol=OBSERVED_TOL * model.lookahead.reward_size or 1.0, deadline=time)
+        if not np.isfinite(solution.error_bound):
+            solution = solve(self.pomdp.mdp, tol=np.inf, deadline=time)
         bound = known(solution.error_bound, self.watch)
         return model, np.where(self.pomdp.mdp.legal, solution.q + bound, -np.inf)
 
@@ -240,6 +249,7 @@ def costs_of(mdp: MDP, watch: Watch) -> Costs:
         return Costs(extra, max(0.0, float(solution.value.max(initial=0.0))) + known(solution.error_bound, watch))
     if watch.hurries:
         raise too_soon(watch)
+    stochastic_shortest_path(mdp, tol=np.inf, deadline=left(watch, 2.0 * SHARE))  # says so if values overflow
     raise ModelError(
         "gamma is 1, and the end of an episode can be put off for ever without a loss, so that no limit is known to "
         "the number of steps; let every step cost something, or pass horizon=100 (say), or gamma=0.99"

@@ -159,7 +159,8 @@ class PointSearch:
             share=SHARE,
             max_sweeps=INFORMED_SWEEPS,
         )
-        if at_start(self.model, informed.q.T) == -np.inf:
+        self._informed = at_start(self.model, informed.q.T)
+        if self._informed == -np.inf:
             raise no_plan(pomdp.start)
         self.blind = self.plans()
         finite = self.blind.vectors[self.blind.vectors > -np.inf]
@@ -200,7 +201,7 @@ class PointSearch:
         """The upper bound; beliefs treated as equal may differ in their values, in every step."""
         merged = float(self.search.pools.control[0].merged)
         apart = merged * self.size * self.model.steps
-        return max(self.search.upper + self.rounding + apart, self.lower_bound)
+        return max(min(self.search.upper + apart, self._informed) + self.rounding, self.lower_bound)
 
     def goes_on(self) -> bool:
         """Record the bounds, and return whether to do one more piece of work."""

@@ -159,6 +159,8 @@ def test_bad_models():
     gaining = free.replace(reward=np.where(free.mdp.reward == -1, 1.0, free.mdp.reward))
     with pytest.raises(ModelError, match="can be avoided for ever while 1 is earned"):
         goal_hsvi(gaining)
+    with pytest.raises(ModelError, match="overflow"):
+        goal_hsvi(free.replace(reward=free.mdp.reward * 1e306))
     with Watch("", tol=1.0, deadline=1e-9) as late, pytest.raises(ParameterError, match=r"1e-09 seconds are too few"):
         known(np.inf, late)
     with Watch("", tol=1.0) as watch, pytest.raises(ModelError, match="cannot be computed in double precision"):
@@ -167,4 +169,7 @@ def test_bad_models():
         goal_hsvi(cups(0.75), gap=1e-3).write("plan.cert")
     with pytest.warns(ConvergenceWarning, match=r"1 trials.*max_iterations=1 reached"):
         assert goal_hsvi(cups(0.6), max_iterations=1).iterations == 1
+    cheap = free.replace(reward=np.where(free.mdp.reward == -1, -1e-6, free.mdp.reward))
+    with pytest.warns(ConvergenceWarning):
+        assert goal_hsvi(cheap, max_iterations=200).upper_bound < 10.1  # 10 if states are observed
     assert goal_hsvi(cups(0.75), gap=1e-3).act([1.0, 0.0, 0.0]) == 1
