@@ -24,6 +24,10 @@ EXTRAS = {"torch": "rlsuite/approximation/deep/*", "optuna": "rlsuite/experiment
 collect_ignore_glob = [files for package, files in EXTRAS.items() if not find_spec(package)]
 
 os.environ["MPLBACKEND"] = "Agg"
+# There is a process per core: several threads of linear algebra, or of scikit-learn, in each would mostly wait for each
+# other, and waiting takes processor time. Both read this when they are imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 TESTS = Path(__file__).parent / "tests"
 CHOSEN = dict(line.split("::", 1) for line in (TESTS / "quick.txt").read_text(encoding="utf-8").split())
 """The test that `pytest -m quick` takes of a file, where that is not the first one; empty where all take seconds."""
