@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -297,7 +297,7 @@ def read_agent(path: str | PathLike[str], make: Callable[[Mapping[str, Any]], An
             agent = make(header["agent"])
         except UnknownClass as error:
             raise errors.FileError(f"{path}: {error}; import the module that defines it first") from error
-        if whole_run != hasattr(type(agent), "restore_file"):
+        if whole_run != hasattr(cast("type[object]", type(agent)), "restore_file"):
             raise ValueError(f"its format is {header['format']!r}, which is not that of {type(agent).__name__}")
         if whole_run:  # methods that learn between steps keep what they have learned from
             agent.restore_file(header, arrays)
