@@ -94,7 +94,7 @@ class CovariateHMM(CovariateParameters):
         Raises
         ------
         ParameterError
-            If it is no `HMM`, or the number of covariates is not positive.
+            If it is not an `HMM`, or the number of covariates is not positive.
         """
         if not isinstance(cast("object", hmm), HMM):
             raise ParameterError(

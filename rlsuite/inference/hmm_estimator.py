@@ -5,6 +5,7 @@ with covariates, some of the columns of X, it is `rlsuite.inference.CovariateHMM
 in time, so that what is said about one depends on those around it.
 """
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Sequence, Sized
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, TypedDict, cast
@@ -15,7 +16,7 @@ from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number, generator, one_of, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.modules import is_installed
-from rlsuite.errors import ModelError, ParameterError, unknown
+from rlsuite.errors import CollapseWarning, ModelError, ParameterError, level_of_the_caller, unknown
 from rlsuite.features.checks import NotNumbers
 from rlsuite.features.estimator_bases import BaseEstimator
 from rlsuite.features.estimators import one_thread, scikit_learn
@@ -97,8 +98,8 @@ class HMMEstimator(BaseEstimator):
         Raises
         ------
         ParameterError
-            If a parameter is out of range, X is no array of numbers that suits the model or has no such column, or y
-            does not have n entries.
+            If a parameter is out of range, X is not an array of numbers that suits the model or lacks such a column, or
+            y does not have n entries.
         ModelError
             If there are fewer observations than states, or lengths or states do not fit.
 
@@ -107,7 +108,8 @@ class HMMEstimator(BaseEstimator):
         ConvergenceWarning
             If `max_iter` came first.
         CollapseWarning
-            If a state collapsed onto observations that are all the same.
+            If a state collapsed onto observations that are all the same; or if a column is the same in all of them, so
+            that it tells no states apart.
         """
         self.check_parameters()
         observations, u = self._checked(X, reset=True)
@@ -117,6 +119,7 @@ class HMMEstimator(BaseEstimator):
                 f"{type(self).__name__} has {self.n_states} states, and there are fewer observations: "
                 f"n_samples={len(observations)}"
             )
+        self._warn_of_constants(observations)
         rng = _generator(self.random_state)
         z = self._handed(observations)
         first = HMM(*self._chain(rng), self._first_emission(observations, rng))
@@ -136,6 +139,21 @@ class HMMEstimator(BaseEstimator):
         else:
             self.hmm_ = CovariateHMM.from_hmm(first, u.shape[1]).fit(z, u, lengths, ridge=self.ridge, **how)
         return self
+
+    def _warn_of_constants(self, observations: AnyArray) -> None:
+        """Warn of columns (n, d) in which all numbers are equal, those that are missing left out."""
+        if self.n_states == 1 or len(observations) == 1:
+            return
+        gone = self._gone(observations)
+        for k, (column, missing) in enumerate(zip(observations.T, gone.T, strict=True)):
+            there = column[~missing]
+            if there.size and (there == there[0]).all():
+                warnings.warn(
+                    f"column {k} of the observations is {there[0]:g} in all rows: it tells no states apart, so leave "
+                    "it out",
+                    CollapseWarning,
+                    stacklevel=level_of_the_caller(),
+                )
 
     def check_parameters(self) -> None:
         """Raise unless the parameters are valid; called by `fit`.

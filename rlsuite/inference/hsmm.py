@@ -145,7 +145,7 @@ class HSMM(HMMParameters):
         Raises
         ------
         ParameterError
-            If it is no `HMM`, or there are no such durations.
+            If it is not an `HMM`, or there are no such durations.
         ModelError
             If a state is never left, or lasts so long that no table is long enough.
 

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import rlsuite as rl
-from rlsuite.errors import ModelError, ParameterError
+from rlsuite.errors import CollapseWarning, ModelError, ParameterError
 from rlsuite.inference import from_states
 from rlsuite.inference.emissions import Gaussian, MultivariateGaussian
 from rlsuite.inference.sequences import sequences
@@ -338,4 +338,6 @@ def test_bad_input_is_named():
             call()
     # A constant column says nothing, and hurts nothing.
     flat = np.column_stack([X, np.full(len(X), 3.0)])
-    assert np.isfinite(rl.GaussianHMM(2, random_state=0).fit(flat).score(flat))
+    flat[4, 2] = np.nan
+    with pytest.warns(CollapseWarning, match=f"column {X.shape[1]} of the observations is 3 in all rows"):
+        assert np.isfinite(rl.GaussianHMM(2, random_state=0).fit(flat).score(flat))

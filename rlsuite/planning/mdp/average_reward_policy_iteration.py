@@ -145,7 +145,7 @@ def average_reward_policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Avera
 
 
 def _swept(lookahead: Lookahead, value: FloatArray, watch: Watch) -> AverageRewardSolution:
-    """Go on by sweeps, which are no improvement steps, until time is up."""
+    """Go on by sweeps until time is up; they do not count as improvement steps."""
     watch.max_iterations = None
     return sweep_relatively(lookahead, value, TAU, watch)
 

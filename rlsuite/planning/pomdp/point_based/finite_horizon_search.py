@@ -90,11 +90,7 @@ def finite_horizon_search(
     with watch:
         layers = Layers(pomdp, whole_number("horizon", horizon))
         planner = PointSearch(layers.model, watch, max_gb=positive_number("max_gb", max_gb))
-        while planner.goes_on():
-            if last == planner.search.trials:
-                watch.give_up(f"max_iterations={last} reached")
-                break
-            planner.trials(last)
+        planner.search_on(last)
     return warn_if_open(layers.plan(planner.solution(), watch), watch, f"{planner.search.trials} trials")
 
 

@@ -111,11 +111,7 @@ def goal_hsvi(
         raise ParameterError(f"goal_hsvi needs gamma=1, and gamma is {pomdp.gamma:g}; sarsop is the same with discount")
     with watch:
         planner = GoalSearch(pomdp, watch, max_gb=positive_number("max_gb", max_gb))
-        while planner.goes_on():
-            if last == planner.search.trials:
-                watch.give_up(f"max_iterations={last} reached")
-                break
-            planner.trials(last)
+        planner.search_on(last)
     return warn_if_open(planner.plan(), watch, f"{planner.search.trials} trials")
 
 

@@ -117,11 +117,7 @@ def sarsop(
     last = -1 if max_iterations is None else whole_amount("max_iterations", max_iterations)
     with watch:
         planner = PointSearch(pomdp, watch, max_gb=positive_number("max_gb", max_gb))
-        while planner.goes_on():
-            if last == planner.search.trials:
-                watch.give_up(f"max_iterations={last} reached")
-                break
-            planner.trials(last)
+        planner.search_on(last)
     return warn_if_open(planner.solution(), watch, f"{planner.search.trials} trials")
 
 
@@ -224,6 +220,14 @@ class PointSearch:
         elif self._still > MAX_IDLE or (self._finished and not self._want_less()):
             watch.give_up("the bounds no longer change")
         return not watch.stopped
+
+    def search_on(self, last_trial: int = -1) -> None:
+        """Do trials until the bounds are close enough, a limit is reached, or so many trials have been done."""
+        while self.goes_on():
+            if self.search.trials == last_trial:
+                self.watch.give_up(f"max_iterations={last_trial} reached")
+                break
+            self.trials(last_trial)
 
     def _want_less(self) -> bool:
         """Ask the search for a smaller gap, if beliefs that were treated as equal account for the present one."""
