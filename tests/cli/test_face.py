@@ -116,6 +116,10 @@ agents = [
 ]
 """
 
+METER = "\n".join(
+    ["observation,heat,load", *(f"{t % 20 // 8}.{t * 7 % 10},{t * 13 % 17 / 17},{t * 5 % 11 / 11}" for t in range(300))]
+)
+GIVEN = {"maze.py", "study.toml", "batch.toml", "rolls.csv", "meter.csv"}
 RUN_ELSEWHERE = {"demo"}
 """Commands whose examples .ci/run runs, because they are too long for a test."""
 
@@ -135,6 +139,7 @@ def test_the_examples_of_every_help_run_one_after_the_other(rlsuite, tmp_path, t
     for name, text in {"maze.py": MAZE, "study.toml": STUDY, "batch.toml": BATCH}.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "rolls.csv").write_text("\n".join(["observation", *"1626641666263234512345"]), encoding="utf-8")
+    (tmp_path / "meter.csv").write_text(METER, encoding="utf-8")
     for name, parser in cli._parser()[1].items():
         for example in () if name in RUN_ELSEWHERE else examples_of(parser):
             words, _, _ = example.partition(" > ")  # a shell's part
@@ -145,6 +150,16 @@ def test_the_examples_of_every_help_run_one_after_the_other(rlsuite, tmp_path, t
             _, proposes, following = done.err.partition("next: rlsuite ")
             if proposes:
                 assert rlsuite(*shlex.split(following.splitlines()[0])).code == 0, following
+
+
+def test_the_examples_read_only_files_that_they_write_or_that_are_given():
+    written = set(GIVEN)
+    for name, parser in cli._parser()[1].items():
+        for example in () if name in RUN_ELSEWHERE else examples_of(parser):
+            out = re.findall(r"(?:--(?:save|plot|gif|output|export)|-o|>) (\S+)", example)
+            read = set(re.findall(r"[\w./-]+\.(?:py|toml|csv|npz|txt|json)\b", example)) - set(out)
+            assert read <= written, (example, read - written)
+            written |= set(out)
 
 
 def examples_of(parser):
