@@ -9,7 +9,8 @@ Prints for each side the interquartile mean over the seeds, with an interval of 
 end and as the mean of the four times; and the steps per second of processor time, in those of Stable-Baselines3. Ends
 with status 1 if ours is slower than its target, or worse: the interval of the difference, with the same settings and
 over the four times, lies below 0. Needs the extra ``bench``. Ten seeds of all environments take some seven hours on one
-core; ``--share 0.1`` takes a tenth of the steps; ``--keep runs.jsonl`` keeps each run, and does not run it again.
+core; ``--share 0.1`` takes a tenth of the steps; ``--keep runs.jsonl`` keeps each run, and does not run it again;
+``--jobs 4`` runs four at a time; ``--device cuda`` has the networks of both on a graphics card.
 """
 
 import argparse
@@ -17,7 +18,9 @@ import json
 import statistics
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -36,10 +39,10 @@ FASTER = Target(">=", 1.5)
 NOT_WORSE = Target(">=", 0.0)
 
 
-def run(side: str, env: str, seed: int, steps: int) -> dict[str, Any]:
+def run(side: str, env: str, seed: int, steps: int, device: str) -> dict[str, Any]:
     """Run one side with one seed in a process of its own."""
     worker = Path(__file__).with_name("dqn_worker.py")
-    command = [sys.executable, str(worker), SIDES[side], env, str(seed), str(steps)]
+    command = [sys.executable, str(worker), SIDES[side], env, str(seed), str(steps), device]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{side}: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
@@ -49,8 +52,8 @@ def run(side: str, env: str, seed: int, steps: int) -> dict[str, Any]:
 class Kept:
     """Runs that are kept in a file, one in a line; without a file, nothing is."""
 
-    def __init__(self, file: Path | None) -> None:
-        self.file = file
+    def __init__(self, file: Path | None, device: str) -> None:
+        self.file, self.device, self.lock = file, device, Lock()
         lines = file.read_text(encoding="utf-8").splitlines() if file is not None and file.is_file() else []
         self.runs: dict[str, dict[str, Any]] = dict(json.loads(line) for line in lines)
 
@@ -58,9 +61,10 @@ class Kept:
         """The run that is kept, or a new one."""
         name = f"{side}, {env}, seed {seed}, {steps} steps"
         if name not in self.runs:
-            self.runs[name] = run(side, env, seed, steps)
+            self.runs[name] = run(side, env, seed, steps, self.device)
+            print(f"{name}: {self.runs[name]['seconds']:.0f} s", file=sys.stderr, flush=True)
             if self.file is not None:
-                with self.file.open("a", encoding="utf-8") as file:
+                with self.lock, self.file.open("a", encoding="utf-8") as file:
                     file.write(json.dumps([name, self.runs[name]]) + "\n")
         return self.runs[name]
 
@@ -117,13 +121,16 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--environments", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
     parser.add_argument("--share", type=float, default=1.0, help="share of the steps of each run")
+    parser.add_argument("--jobs", type=int, default=1, help="how many runs at a time")
+    parser.add_argument("--device", default="cpu", help="where the networks are: cpu, cuda, ...")
     parser.add_argument("--keep", type=Path, help="file of the runs, which are not run again")
     chosen = parser.parse_args()
-    kept = Kept(chosen.keep)
-    found = [
-        compare(env, chosen.seeds, int(PROBLEMS[env].steps * chosen.share) // 4 * 4, kept)
-        for env in chosen.environments
-    ]
+    kept = Kept(chosen.keep, chosen.device)
+    steps = {env: int(PROBLEMS[env].steps * chosen.share) // 4 * 4 for env in chosen.environments}
+    with ThreadPoolExecutor(chosen.jobs) as jobs:  # seed by seed: what is kept of a run that ends early is pairs
+        todo = [(side, env, seed, steps[env]) for seed in range(chosen.seeds) for env in steps for side in SIDES]
+        list(jobs.map(lambda each: kept.run(*each), todo))
+    found = [compare(env, chosen.seeds, steps[env], kept) for env in chosen.environments]
     return 0 if all(found) else 1
 
 

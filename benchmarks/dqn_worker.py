@@ -1,4 +1,4 @@
-"""One run of DQN, for `dqn.py`: ``python dqn_worker.py SIDE ENVIRONMENT SEED STEPS``, on one thread.
+"""One run of DQN, for `dqn.py`: ``python dqn_worker.py SIDE ENVIRONMENT SEED STEPS DEVICE``, on one thread.
 
 Prints what the greedy policy was worth at four times, and the processor seconds that learning took without this.
 """
@@ -42,7 +42,7 @@ def raw(env: str) -> gymnasium.Env[Any, Any]:
     return gymnasium.wrappers.TransformObservation(made, lambda seen: seen, space)
 
 
-def ours(problem: Problem, steps: int, parts: dict[str, Any]) -> DQN:
+def ours(problem: Problem, steps: int, parts: dict[str, Any], device: str) -> DQN:
     """An agent with the settings of the problem, and other parts of the algorithm."""
     own = {"double": False, "dueling": False, "error_clip": 1.0, "target_rate": 1.0, **parts}
     fall = rl.Linear(1.0, problem.exploration_final_eps, over=int(problem.exploration_fraction * steps))
@@ -57,15 +57,18 @@ def ours(problem: Problem, steps: int, parts: dict[str, Any]) -> DQN:
         lessons=problem.gradient_steps,
         target_every=problem.lessons_per_jump,
         exploration=rl.EpsilonGreedy(fall),
+        device=device,
         **own,
     )
 
 
-def run_ours(env: str, problem: Problem, seed: int, steps: int, parts: dict[str, Any]) -> tuple[float, list[float]]:
+def run_ours(
+    env: str, problem: Problem, seed: int, steps: int, parts: dict[str, Any], device: str
+) -> tuple[float, list[float]]:
     """Learn, and stop four times to look."""
     made = raw(env)
-    agent, spent, scores = ours(problem, steps, parts), 0.0, []
-    ours(problem, 100, parts).learn(raw(env), steps=20, seed=0)  # compiles
+    agent, spent, scores = ours(problem, steps, parts, device), 0.0, []
+    ours(problem, 100, parts, device).learn(raw(env), steps=20, seed=0)  # compiles
     for time_ in range(TIMES):
         began = time.process_time()
         agent.learn(made, steps=steps // TIMES, seed=seed if time_ == 0 else None)
@@ -74,7 +77,7 @@ def run_ours(env: str, problem: Problem, seed: int, steps: int, parts: dict[str,
     return spent, scores
 
 
-def run_theirs(env: str, problem: Problem, seed: int, steps: int) -> tuple[float, list[float]]:
+def run_theirs(env: str, problem: Problem, seed: int, steps: int, device: str) -> tuple[float, list[float]]:
     """Learn, and look four times."""
     import stable_baselines3
     from stable_baselines3.common.callbacks import BaseCallback
@@ -110,7 +113,7 @@ def run_theirs(env: str, problem: Problem, seed: int, steps: int) -> tuple[float
         exploration_final_eps=problem.exploration_final_eps,
         policy_kwargs={"net_arch": list(problem.hidden)},
         seed=seed,
-        device="cpu",
+        device=device,
     )
     look, began = Look(), time.process_time()
     model.learn(steps, callback=look)
@@ -121,13 +124,13 @@ def run_theirs(env: str, problem: Problem, seed: int, steps: int) -> tuple[float
 
 def main() -> None:
     """Print the result of one run as JSON."""
-    side, env, seed, steps = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    side, env, seed, steps, device = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
     torch.set_num_threads(1)
     problem = PROBLEMS[env]
     if side == "sb3":
-        spent, scores = run_theirs(env, problem, seed, steps)
+        spent, scores = run_theirs(env, problem, seed, steps, device)
     else:
-        spent, scores = run_ours(env, problem, seed, steps, json.loads(side))
+        spent, scores = run_ours(env, problem, seed, steps, json.loads(side), device)
     print(json.dumps({"seconds": spent, "scores": scores}))
 
 
