@@ -74,6 +74,7 @@ def run_ours(
         agent.learn(made, steps=steps // TIMES, seed=seed if time_ == 0 else None)
         spent += time.process_time() - began
         scores.append(worth(env, problem.gamma, agent.act))
+        print(f"{len(scores)} of {TIMES}: {scores[-1]:.3g}", file=sys.stderr, flush=True)
     return spent, scores
 
 
@@ -97,6 +98,7 @@ def run_theirs(env: str, problem: Problem, seed: int, steps: int, device: str) -
             began = time.process_time()
             self.scores.append(worth(env, problem.gamma, lambda seen: int(model.predict(seen, deterministic=True)[0])))
             self.spent += time.process_time() - began
+            print(f"{len(self.scores)} of {TIMES}: {self.scores[-1]:.3g}", file=sys.stderr, flush=True)
 
     model = stable_baselines3.DQN(
         "MlpPolicy",

@@ -47,6 +47,9 @@ def pytorch() -> Any:
 def device_of(name: str) -> Any:
     """Return the ``torch.device`` of a name, which exists and can be used.
 
+    A gradient is taken there once: on a graphics card this starts the thread that differentiates, which otherwise warns
+    if the first thing that it computes is a product of matrices.
+
     Raises
     ------
     ParameterError
@@ -54,7 +57,11 @@ def device_of(name: str) -> Any:
     """
     torch = pytorch()
     try:
-        return torch.zeros(1, device=torch.device(name)).device
+        with torch.inference_mode(False), torch.enable_grad():
+            tried = torch.ones(1, device=torch.device(name), requires_grad=True)
+            (2.0 * tried).backward()
+        tried.grad.cpu()  # "meta" has no numbers
+        return tried.device
     except (RuntimeError, TypeError, AssertionError) as error:
         raise errors.ParameterError(
             f"device={name!r} cannot be used here; 'cpu' always can ({str(error).splitlines()[0]})"
