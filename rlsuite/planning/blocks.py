@@ -9,13 +9,19 @@ from functools import partial
 from itertools import pairwise
 from typing import Concatenate, ParamSpec, TypeVar
 
+import numpy as np
+
 from rlsuite.core import threads
+from rlsuite.models.aliases import IndexArray
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
+TRANSITIONS_PER_THREAD = 1 << 16
+"""Least number of transitions in a block: about the work that outweighs handing it to a thread."""
+
 STATES_PER_THREAD = 1 << 14
-"""Least number of states in a block: about the work that outweighs handing it to a thread."""
+"""Least number of states in a block of a sweep in place, which converges the slower the more blocks there are."""
 
 
 def on_blocks(
@@ -38,13 +44,27 @@ def on_blocks(
     return threads.at_the_same_time([partial(kernel, begin, end, *arguments, **named) for begin, end in blocks])
 
 
-def cut(n_states: int) -> list[tuple[int, int]]:
-    """Return blocks for kernels whose result does not depend on where states are cut: up to eight per core."""
-    cores = threads.n_threads()
-    number = n_states // STATES_PER_THREAD
+def cut(indptr: IndexArray, n_actions: int) -> list[tuple[int, int]]:
+    """Return blocks for kernels whose result does not depend on where states are cut: up to eight per core.
+
+    They have about as many transitions each, as states may have few or many.
+
+    Parameters
+    ----------
+    indptr : ndarray (S * A + 1,) int64
+        Where the transitions of each pair of state and action begin.
+    n_actions : int
+        A
+    """
+    cores, last = threads.n_threads(), int(indptr[-1])
+    number = last // TRANSITIONS_PER_THREAD
     if number > cores:
         number = cores * min(8, number // cores)
-    return _blocks(n_states, number if cores > 1 else 1)
+    if cores == 1 or number < 2:
+        return [(0, (indptr.size - 1) // n_actions)]
+    begins = indptr[::n_actions]  # of the states, and the end
+    inner = np.searchsorted(begins, last * np.arange(1, number) // number)
+    return list(pairwise(np.unique([0, *inner, begins.size - 1]).tolist()))
 
 
 def fixed_blocks(n_states: int) -> list[tuple[int, int]]:
@@ -54,10 +74,5 @@ def fixed_blocks(n_states: int) -> list[tuple[int, int]]:
     have such a number of cores, which then finish at the same time.
     """
     useful = min(8, 2 * n_states // (3 * STATES_PER_THREAD))
-    return _blocks(n_states, 1 << max(0, useful.bit_length() - 1))
-
-
-def _blocks(n_states: int, number: int) -> list[tuple[int, int]]:
-    number = max(1, number)
-    cuts = [n_states * k // number for k in range(number + 1)]
-    return list(pairwise(cuts))
+    number = 1 << max(0, useful.bit_length() - 1)
+    return list(pairwise(n_states * k // number for k in range(number + 1)))

@@ -9,14 +9,25 @@ before it ended, which is not read again; and whether a row is empty, an illegal
 before. Together that makes the inner loop three to four times faster.
 """
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from rlsuite.core.interpretation import one_pass
-from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
+from rlsuite.models.aliases import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    PointerArray,
+    SingleArray,
+    StateArray,
+    SuccessorArray,
+)
 
-ONE = np.uint64(1)
+ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
+
+LONG = np.uint64(32)
+"""Entries of a row from which on it is long."""
 
 Index: TypeAlias = int | np.uint64
 
@@ -105,11 +116,29 @@ def mean_rewards(
 
 
 @one_pass
-def expected(first: int, last: int, successor: SuccessorArray, weight: FloatArray, ahead: FloatArray) -> float:
-    """Return sum_s' c(s' | s, a) V(s') of the row ``first : last``; it is inlined."""
-    follows = 0.0
-    for i in range(first, last):
-        follows += weight[i] * ahead[successor[i]]
+def expected(
+    first: Any, last: Any, successor: SuccessorArray, weight: FloatArray | SingleArray, ahead: FloatArray | SingleArray
+) -> float:
+    """Return sum_s' c(s' | s, a) V(s') of the row ``first : last``, in the precision of both; it is inlined.
+
+    A long row has four sums, as an addition need not wait for the last one then.
+    """
+    follows: Any = weight.dtype.type(0.0)
+    if last - first < LONG:
+        for i in range(first, last):
+            follows += weight[i] * ahead[successor[i]]
+    else:
+        second, third, fourth = follows, follows, follows
+        quarters = (last - first) >> TWO
+        for k in range(quarters):
+            i = first + (k << TWO)
+            follows += weight[i] * ahead[successor[i]]
+            second += weight[i + ONE] * ahead[successor[i + ONE]]
+            third += weight[i + TWO] * ahead[successor[i + TWO]]
+            fourth += weight[i + THREE] * ahead[successor[i + THREE]]
+        for i in range(first + (quarters << TWO), last):
+            follows += weight[i] * ahead[successor[i]]
+        follows += second + (third + fourth)
     return follows
 
 

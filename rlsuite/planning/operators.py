@@ -103,7 +103,7 @@ class Lookahead:
         self.successor: StateArray = mdp.next_state
         self.weight: FloatArray = mdp.probability
         self.terminal: BoolArray = np.zeros(self.n_states, dtype=np.bool_)
-        self.blocks = cut(self.n_states)
+        self.blocks = cut(self.indptr, self.n_actions)
         any_terminal = bool(mdp.terminated.any())
         if any_terminal:
             self.terminal[mdp.next_state[mdp.terminated]] = True

@@ -138,9 +138,7 @@ def propagate(
     last = indptr[begin]
     for s in range(np.uint64(begin), np.uint64(end)):
         first, last = last, indptr[s + ONE]
-        follows = np.float32(0.0)
-        for i in range(first, last):
-            follows += weight[i] * change[successor[i]]
+        follows = expected(first, last, successor, weight, change)
         out[s] = follows
         total[s] += follows
         if last > first:

@@ -31,10 +31,24 @@ def model(n=70_000):
 
 @pytest.mark.parametrize("n", [1, 5, 1 << 15, 1_000_003])
 def test_blocks_cover_all_states_once(n):
-    for found in (blocks.cut(n), blocks.fixed_blocks(n)):
+    one_action, two_actions = 3 * np.arange(n + 1), 3 * np.arange(2 * n + 1)
+    for found in (blocks.cut(one_action, 1), blocks.cut(two_actions, 2), blocks.fixed_blocks(n)):
         assert found[0][0] == 0
         assert found[-1][1] == n
         assert all(one[1] == other[0] for one, other in itertools.pairwise(found))
+
+
+@pytest.mark.parametrize("few_and_long", [[1_000] * 600, [0] * 50 + [400_000, 3, 3, 200_000, 0], [2_000_000]])
+def test_blocks_have_as_many_transitions(few_and_long, monkeypatch):
+    monkeypatch.setattr(threads, "n_threads", lambda: 2)
+    lengths = np.repeat(few_and_long, 2)  # two actions
+    found = blocks.cut(np.concatenate([[0], np.cumsum(lengths)]), 2)
+    assert found[0][0] == 0
+    assert found[-1][1] == len(few_and_long)
+    assert all(one[1] == other[0] for one, other in itertools.pairwise(found))
+    assert all(begin < end for begin, end in found)
+    sizes = [2 * sum(few_and_long[begin:end]) for begin, end in found]
+    assert max(sizes) <= lengths.sum() / 16 + 2 * max(few_and_long)
 
 
 @pytest.mark.slow
@@ -44,7 +58,7 @@ def test_same_bytes_for_any_number_of_threads(monkeypatch):
     solutions, values = [], []
     for number in (1, 3, 16):
         monkeypatch.setattr(threads, "n_threads", lambda number=number: number)
-        monkeypatch.setattr(blocks, "STATES_PER_THREAD", 1 << 13)
+        monkeypatch.setattr(blocks, "TRANSITIONS_PER_THREAD", 1 << 13)
         monkeypatch.setattr(threads, "_pool", None)
         solutions.append([method(mdp) for method in (value_iteration, gauss_seidel, modified_policy_iteration)])
         values.append(iterative_policy_evaluation(mdp, policy))
