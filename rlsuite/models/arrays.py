@@ -48,7 +48,10 @@ def negated(name: str, values: Tables | SparseLike) -> Tables | SparseLike:
 def rows_from_arrays(
     P: Tables, R: Tables | SparseLike, *, order: Order | None, terminated: Tables | None, legal: ArrayLike | None
 ) -> tuple[Rows, int, BoolArray]:
-    """Return the rows, the number of actions, and the states (S,) bool in which an episode may start by default."""
+    """Return the rows, the number of actions, and the states (S,) bool in which an episode may start by default.
+
+    Rewards that do not depend on where a transition leads are a table (S, A).
+    """
     if order is not None and order not in ROWS_OF:
         raise ParameterError(unknown("order", order, ROWS_OF))
     tables, by_action = listed_by_action("P", P)
@@ -100,6 +103,8 @@ def rows_from_arrays(
         ended = ~can_start[entries.next_state]
     if is_terminal is not None:
         can_start = can_start & ~is_terminal
+    for made in (indptr, entries.next_state, ended):  # new arrays, which the model need not copy
+        made.setflags(write=False)
     return Rows(indptr, entries.next_state, entries.probability, reward, ended), actions, can_start
 
 
@@ -228,7 +233,9 @@ def _entries_of_dense(dense: FloatArray, order: Order) -> _Entries:
     rows = dense.reshape(-1, states)
     lengths = np.count_nonzero(rows, axis=1).reshape(states, actions)
     if lengths.min() == states:  # nothing is to be left out
-        return _Entries(lengths, np.tile(np.arange(states, dtype=np.int32), states * actions), rows.ravel())
+        next_state = np.empty(rows.size, dtype=np.int32)
+        next_state.reshape(rows.shape)[:] = np.arange(states)
+        return _Entries(lengths, next_state, rows.ravel())
     positive = rows != 0.0
     return _Entries(lengths, np.nonzero(positive)[1], rows[positive])
 
@@ -303,14 +310,14 @@ def _rewards(R: Tables, order: Order, entries: _Entries) -> FloatArray:
         dense = validation.floats("R", R)
         if dense.ndim == 1:
             validation.shape("R", dense, (states,), meaning="R[s], the reward for leaving s")
-            return entries.of_rows(np.repeat(dense, actions))
+            return np.repeat(dense, actions).reshape(states, actions)
         if dense.ndim == 2:
             if order == "sas":
                 validation.shape("R", dense, (states, actions), meaning="R[s, a]")
-                return entries.of_rows(dense)
+                return dense
             meaning = "R[a, s]; pass R[s, a] as R.T, or leave order out"
             validation.shape("R", dense, (actions, states), meaning=meaning)
-            return entries.of_rows(dense.T)
+            return dense.T
         return _lookup("R", dense, order, entries)
     return validation.floats("R", _lookup("R", R, order, entries))
 

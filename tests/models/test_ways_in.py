@@ -24,10 +24,15 @@ def test_both_orders_and_all_sparse_formats_agree(same):
 
 def test_rewards_of_states_of_pairs_and_of_transitions():
     state, pair = [1.0, 2.0, 3.0], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
-    assert MDP.from_arrays(P, state, gamma=0.9).reward.tolist() == [1, 1, 1, 2, 2, 2, 3, 3]
-    assert MDP.from_arrays(P, pair, gamma=0.9).reward.tolist() == [1, 1, 2, 3, 3, 4, 5, 6]
+    of_state = MDP.from_arrays(P, state, gamma=0.9)
+    assert of_state.reward_per_pair
+    assert of_state.rows.reward.tolist() == [1, 1, 1, 2, 2, 2, 3, 3]
+    assert MDP.from_arrays(P, pair, gamma=0.9).rows.reward.tolist() == [1, 1, 2, 3, 3, 4, 5, 6]
     ass = MDP.from_arrays(BY_ACTION, np.transpose(pair), gamma=0.9, order="ass")
-    assert ass.reward.tolist() == [1, 1, 2, 3, 3, 4, 5, 6]
+    assert ass.rows.reward.tolist() == [1, 1, 2, 3, 3, 4, 5, 6]
+    of_transition = MDP.from_arrays(P, np.arange(18.0).reshape(3, 2, 3), gamma=0.9)
+    assert not of_transition.reward_per_pair
+    assert of_transition.reward.tolist() == np.arange(18.0).reshape(P.shape)[P > 0].tolist()
 
 
 def test_a_square_reward_matrix_is_read_in_the_order_that_was_named():

@@ -171,11 +171,17 @@ def _all_or_nothing_legal(mdp: MDP) -> bool:
 
 def _lookahead(mdp: MDP, s: int, a: int, value: list[Fraction]) -> Fraction:
     """q(s, a) in rational arithmetic, straight from the rows."""
-    total = Fraction(0)
-    for p, ahead, reward, terminated in mdp.P[s][a]:
-        follows = Fraction(0) if terminated else Fraction(mdp.gamma) * value[ahead]
-        total += Fraction(p) * (Fraction(reward) + follows)
+    total = _paid(mdp, s, a)
+    for p, ahead, _, terminated in mdp.P[s][a]:
+        total += 0 if terminated else Fraction(p) * Fraction(mdp.gamma) * value[ahead]
     return total
+
+
+def _paid(mdp: MDP, s: int, a: int) -> Fraction:
+    """r(s, a): as it is given, or the mean of those of the transitions, whose probabilities need not add up to 1."""
+    if mdp.reward_per_pair:
+        return Fraction(float(mdp.reward[s * mdp.n_actions + a]))
+    return sum((Fraction(p) * Fraction(reward) for p, _, reward, _ in mdp.P[s][a]), Fraction(0))
 
 
 def _solved(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:
@@ -220,8 +226,8 @@ def exact_value() -> Callable[..., list[Fraction]]:
             matrix = [[Fraction(i == j) for j in range(n)] for i in range(n)]
             right = [Fraction(0)] * n
             for s, a in enumerate(policy):
-                for p, ahead, reward, terminated in mdp.P[s][a] if a is not None else []:
-                    right[s] += Fraction(p) * Fraction(reward)
+                right[s] = Fraction(0) if a is None else _paid(mdp, s, a)
+                for p, ahead, _, terminated in mdp.P[s][a] if a is not None else []:
                     matrix[s][ahead] -= 0 if terminated else gamma * Fraction(p)
             value = _solved(matrix, right)
             improved = [
