@@ -1,17 +1,23 @@
-"""Choose the method for the model, and change it on the way: each goes on from the values that the last one left.
+"""Choose the method for the model, and change it on the way: a method goes on from another's values once it is behind.
 
 Small models are solved exactly. For others no property that can be seen beforehand tells which method is the fastest:
 what decides is how fast the chains of good policies mix, how far rewards have to travel, and how much fill-in a linear
-system has, and all of that depends on policies that are not known yet. So three methods work in turns on one vector of
-values, a slice at a time, and a backup after each slice shows by how much the bounds on V* came together. That is
-the rate of the method, and the next slice goes to the one that, at its latest rate, needs the least work to the end. No
-method is taken to need more than thrice what it has had: so methods that do not bring the bounds together take turns,
-and the time that is lost is a small multiple of what the best of them needs.
+system has, and all of that depends on policies that are not known yet. So three methods work in turns, a slice at a
+time, each on values of its own, and a backup after each slice shows by how much the bounds on V* came together. That is
+the rate of the method, and the next slice goes to the one that, at its latest rate, needs the least work to the end.
+A method whose bounds have never been half as close as those of the best one goes on from the values of that one. Until
+then they do not mix: bounds of policies that get better often move apart for a while, and a sweep of another method in
+between would undo what was gained.
+
+No method is taken to need more than a small multiple of what it has had: so methods that do not bring the bounds
+together take turns, and the time that is lost is a small multiple of what the best of them needs. Policy iteration,
+whose bounds may not show until the last policy how close it is, then has as much work as the two others together.
 
 Work is counted, not timed: the same model takes the same steps on every machine, and ends with the same bytes.
 """
 
 from abc import ABC, abstractmethod
+from functools import partial
 from math import inf, log
 from typing import Unpack
 
@@ -50,7 +56,7 @@ PROGRESS = log(1.2)
 """By how much the logarithm of the bound falls in a slice that was not in vain."""
 
 OVERTAKEN = 0.5
-"""Policy iteration goes on from the policy of the other methods once they have brought the bounds so much closer."""
+"""A method goes on from the values of another one that has brought the bounds so much closer."""
 
 LONGEST_ENTRY = 4e-9
 """Seconds that an entry of a sweep takes, at most."""
@@ -70,10 +76,10 @@ def auto(mdp: MDP, *, max_iterations: int | None = None, **limits: Unpack[TimeLi
     """Solve an MDP by the method that suits it, or by several in turns.
 
     With gamma = 1 that is `stochastic_shortest_path`; otherwise up to 128 states `policy_iteration`, which is exact.
-    For larger models three methods go on from each other's values, the next slice always for the one that will be at
-    the end first, at the rate at which it last brought the bounds together: sweeps that follow the greedy policy, as
-    in `modified_policy_iteration`; sweeps in place, as in `gauss_seidel`; and `policy_iteration`, by elimination or
-    by BiCGSTAB.
+    For larger models three methods take turns, the next slice always for the one that will be at the end first, at the
+    rate at which it last brought the bounds together: sweeps that follow the greedy policy, as in
+    `modified_policy_iteration`; sweeps in place, as in `gauss_seidel`; and `policy_iteration`, by elimination or by
+    BiCGSTAB. A method that is far behind goes on from the values of the best one.
 
     Parameters
     ----------
@@ -122,10 +128,10 @@ def auto(mdp: MDP, *, max_iterations: int | None = None, **limits: Unpack[TimeLi
 def in_turns(lookahead: Lookahead, watch: Watch) -> Solution:
     """Give slices to the methods until the bounds on V* are close enough."""
     now = Progress(lookahead, typical_value(lookahead))
-    evaluate = Evaluate(now, watch)
-    methods = (Follow(now, watch, evaluate), Sweep(now, watch), evaluate)
     with watch:
         now.back_up()
+        evaluate = Evaluate(now, watch)
+        methods = (Follow(now, watch, evaluate), Sweep(now, watch), evaluate)
         while watch.goes_on(now.bound):
             watch.measure(now.value, lookahead.largest_value)
             if now.bound <= watch.tol:
@@ -133,8 +139,9 @@ def in_turns(lookahead: Lookahead, watch: Watch) -> Solution:
             if now.settled:
                 watch.give_up("the changes are down to rounding error")
                 break
-            min(methods, key=Method.left).turn()
-    watch.method = max(methods, key=lambda method: method.work).name
+            min(methods, key=partial(Method.left, best=now)).turn(now)
+            now = min((method.own for method in methods), key=lambda own: own.bound)
+        watch.method = max(methods, key=lambda method: method.work).name
     return certified(lookahead, now.value, watch)
 
 
@@ -181,9 +188,11 @@ class Progress:
         self.bound, self.shift = bounds.width, bounds.shift
         return log(last / max(self.bound, TINY)) if last < inf else 0.0
 
-    def exchange(self, other: "Progress") -> None:
-        """Exchange all values with `other`."""
-        self.__dict__, other.__dict__ = other.__dict__, self.__dict__
+    def take(self, other: "Progress") -> None:
+        """Go on from the values of `other`."""
+        for name in ("before", "value", "action"):
+            np.copyto(getattr(self, name), getattr(other, name))
+        self.bound, self.shift, self.change, self.settled = other.bound, other.shift, other.change, other.settled
 
 
 class Method(ABC):
@@ -191,6 +200,12 @@ class Method(ABC):
 
     Attributes
     ----------
+    own : Progress
+        Its values.
+    least_bound : float
+        How close its bounds have been.
+    unknown : float
+        Without a rate, it is taken to need so many times what it has had.
     work : float
         What it has had, in entries of sweeps.
     turns : int
@@ -200,24 +215,36 @@ class Method(ABC):
     """
 
     name: str
+    unknown = UNKNOWN
 
     def __init__(self, now: Progress, watch: Watch) -> None:
-        self.now, self.watch = now, watch
-        self.lookahead = now.lookahead
+        self.watch, self.lookahead = watch, now.lookahead
+        self.own = Progress(now.lookahead, vector(now.lookahead.n_states))
+        self.own.take(now)
+        self.least_bound = inf
         self.entries = float(self.lookahead.rows.indptr[-1])
         self.per_policy = self.entries / self.lookahead.n_actions
         self.work = self.rate = 0.0
         self.turns = 0
 
-    def left(self) -> float:
-        """Return the work that this method is taken to need to the end."""
-        unknown = UNKNOWN * max(self.least(), self.work)
-        return min(unknown, log(self.now.bound / self.watch.tol) / self.rate) if self.rate > 0.0 else unknown
+    def overtaken(self, best: Progress) -> bool:
+        """Whether the values of `best` are so much better that this method goes on from them."""
+        return best.bound < OVERTAKEN * self.least_bound
 
-    def turn(self) -> None:
-        """Work for one slice."""
+    def left(self, best: Progress) -> float:
+        """Return the work that this method is taken to need to the end."""
+        bound = best.bound if self.overtaken(best) else self.own.bound
+        unknown = self.unknown * max(self.least(), self.work)
+        return min(unknown, log(bound / self.watch.tol) / self.rate) if self.rate > 0.0 else unknown
+
+    def turn(self, best: Progress) -> None:
+        """Work for one slice, on the values of `best` if these are much better."""
         self.turns += 1
+        if self.overtaken(best):
+            self.own.take(best)
+            self.least_bound = best.bound
         work, gained = self.slice()
+        self.least_bound = min(self.least_bound, self.own.bound)
         self.work += work
         self.rate = max(0.0, gained) / work
 
@@ -247,7 +274,7 @@ class Follow(Method):
 
     def slice(self) -> tuple[float, float]:
         """Add some terms."""
-        now, bound = self.now, self.now.bound
+        now, bound = self.own, self.least_bound
         another = self.series.begin(now.action, now.before, now.value, now.change)
         most = self.work
         if not another:  # this policy is worth an accurate value, which the other method may have for less
@@ -277,7 +304,7 @@ class Sweep(Method):
 
     def slice(self) -> tuple[float, float]:
         """Do some iterations, more in later slices."""
-        now, work = self.now, self.entries
+        now, work = self.own, self.entries
         # what is wrong by as much in all states, sweeps in place would spread unevenly
         np.add(now.value, now.shift, out=now.value, where=now.action >= 0)
         for _ in range(1 + self.turns // SHORTEST):
@@ -293,19 +320,17 @@ class Sweep(Method):
 class Evaluate(Method):
     """Evaluate policies one after the other, each greedy for the value of the last one.
 
-    They get better from one to the next, which the bounds need not show until the last. So the other methods go on
-    from their own values until those of a policy are better, and this one from theirs once they have come much closer.
     A policy is evaluated by BiCGSTAB, in twice as many iterations each time until that is accurate, or by elimination
     once that takes less.
     """
 
     name = "policy_iteration"
+    unknown = UNKNOWN / 2
 
     def __init__(self, now: Progress, watch: Watch) -> None:
         super().__init__(now, watch)
-        self.own = Progress(self.lookahead, vector(self.lookahead.n_states))
         self.rows = PolicySteps(self.lookahead)
-        self.longest, self.seconds, self.begun_at = SHORTEST, 0.0, inf
+        self.longest, self.seconds = SHORTEST, 0.0
 
     def iterating(self) -> float:
         """Return the work of as many iterations as are next."""
@@ -324,11 +349,7 @@ class Evaluate(Method):
 
     def slice(self) -> tuple[float, float]:
         """Evaluate one policy."""
-        now, own, work = self.now, self.own, self.least()
-        if now.bound < OVERTAKEN * self.begun_at:
-            self.begun_at = now.bound
-            np.copyto(own.value, now.value)
-            np.copyto(own.action, now.action)
+        own, work = self.own, self.least()
         policy = np.where(self.lookahead.terminal, -1, own.action)
         if self.eliminating() <= self.iterating():
             chain, reward = induced_by_actions(self.lookahead, policy.astype(np.int64))
@@ -343,12 +364,7 @@ class Evaluate(Method):
             width = interval(self.lookahead, changes, self.lookahead.rounding(value)).width
             if width > self.watch.tol:
                 self.longest *= 2
-            if width > now.bound:
+            if width > self.least_bound:
                 return work, 0.0
             own.value = value
-        gained = own.back_up()
-        if own.bound < now.bound:
-            gained = log(now.bound / max(own.bound, TINY))
-            now.exchange(own)
-            self.begun_at = inf  # the next policy is that of the others, which go on from this one
-        return work, gained
+        return work, own.back_up()
