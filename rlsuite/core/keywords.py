@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
 from functools import wraps
 from inspect import Parameter
+from types import UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, ParamSpec, Protocol, TypeVar, get_args, get_origin
 
 from rlsuite.errors import CallError, FormerNameWarning, level_of_the_caller
@@ -31,6 +32,8 @@ KINDS: Final[dict[type, tuple[str, ...]]] = {
     list: ("Sequence", "ArrayLike"),
 }
 """Type of a value -> words of the annotations of parameters that take it."""
+LEARNED: Final = "hmm_"
+"""Where estimators keep the model that they have learned."""
 MODELS: Final = ("mdp", "pomdp", "model")
 """Names of parameters that take a model, which has its own discount factor."""
 
@@ -103,6 +106,8 @@ def takes_former_names(kind: Kind) -> Kind:
 def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
     """Make a function suggest the keyword that is probably meant for an unknown one, or for a value without its name.
 
+    Parameters that are annotated as models take nothing else.
+
     >>> @says_what_to_write
     ... def learn(env, *, steps: int): return steps
     >>> learn("Maze", total_timesteps=5)
@@ -116,6 +121,7 @@ def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Ans
     needed = _needed(function)
     places = _places(function)
     most = len(_by_place(function))
+    models = _models(function)
     takes_more = any(one.kind is one.VAR_POSITIONAL for one in inspect.signature(function).parameters.values())
 
     @wraps(function)
@@ -133,6 +139,10 @@ def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Ans
         if missing:  # an unknown keyword is one of the environment, unless it resembles a missing one
             _check(what, {name: value for name, value in given.items() if nearest(name, missing)}, missing)
             raise CallError(f"{what} needs {' and '.join(missing)}: write {_with_missing(function, args, missing)}")
+        for place, name, kinds in models:
+            value = args[place] if place < len(args) else given.get(name)
+            if not isinstance(value, kinds):
+                raise CallError(_no_model(function, name, kinds, value, args))
         return function(*args, **given)
 
     return checked
@@ -256,6 +266,54 @@ def _by_place(function: Callable[..., object]) -> list[Parameter]:
 def _places(function: Callable[..., object]) -> list[str]:
     """Return the parameters without a default that may be given by position."""
     return [one.name for one in _by_place(function) if one.default is one.empty]
+
+
+def _models(function: Callable[..., object]) -> list[tuple[int, str, tuple[type, ...]]]:
+    """Return place, name and classes of the parameters without a default that take nothing but models."""
+    names: dict[str, object] = getattr(inspect.unwrap(function), "__globals__", {})
+    found: list[tuple[int, str, tuple[type, ...]]] = []
+    for place, one in enumerate(_by_place(function)):
+        kinds: tuple[object, ...] = (one.annotation,)
+        if isinstance(one.annotation, UnionType):
+            kinds = get_args(one.annotation)
+        elif isinstance(one.annotation, str):
+            kinds = tuple(names.get(name.strip()) for name in one.annotation.split("|"))
+        classes = tuple(kind for kind in kinds if isinstance(kind, type))
+        if one.default is one.empty and classes == kinds and hasattr(classes[0], "what_to_write"):
+            found.append((place, one.name, classes))
+    return found
+
+
+def _no_model(
+    function: Callable[..., object], name: str, kinds: tuple[type, ...], value: object, args: tuple[Any, ...]
+) -> str:
+    """Return a sentence about an argument that is not a model, and what to write."""
+    models: list[type[_Model]] = [kind for kind in kinds if hasattr(kind, "what_to_write")]
+    wanted = [with_article(kind.__name__.removesuffix("Parameters")) for kind in models]
+    refused = f"neither {' nor '.join(wanted)}" if len(wanted) > 1 else f"not {wanted[0]}"
+    said = f"{function.__name__}(): {name} is {_named(value)}, {refused}"
+    if hasattr(value, LEARNED):
+        return f"{said}; the model that an estimator has learned is its {LEARNED}"
+    if any(isinstance(other, kinds) for other in args):
+        return f"{said}; the order is {function.__name__}({', '.join(one.name for one in _by_place(function))})"
+    if isinstance(value, str) and hasattr(models[0], "from_env"):
+        return f"{said}; write {models[0].__name__}.from_env({value!r}, gamma=0.99)"
+    return f"{said}; for arrays, write {models[0].what_to_write}"
+
+
+def _named(value: object) -> str:
+    """A number, a text or None as it is written, of others the class."""
+    return _short(value) if isinstance(value, int | float | str | None) else with_article(type(value).__name__)
+
+
+def with_article(name: str) -> str:
+    """Put a or an before the name of a class.
+
+    >>> [with_article(name) for name in ("MDP", "POMDP", "MarkovChain", "HMM", "object")]
+    ['an MDP', 'a POMDP', 'a MarkovChain', 'an HMM', 'an object']
+    """
+    spelled = name[1:2].isupper()  # an em, dee, pee
+    return f"{'an' if name[0].upper() in ('AEFHILMNORSX' if spelled else 'AEIOU') else 'a'} {name}"
 
 
 def _needed(function: Callable[..., object]) -> list[str]:

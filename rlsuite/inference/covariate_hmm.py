@@ -96,10 +96,6 @@ class CovariateHMM(CovariateParameters):
         ParameterError
             If it is not an `HMM`, or the number of covariates is not positive.
         """
-        if not isinstance(cast("object", hmm), HMM):
-            raise ParameterError(
-                f"hmm is a {type(hmm).__name__}, not an HMM; the model that an estimator has learned is its hmm_"
-            )
         states = hmm.n_states
         slope = np.zeros((states, states, whole_number("n_covariates", n_covariates)))
         return cls(hmm.start, hmm.dense_transition, hmm.emission, slope, None, hmm.state_labels)

@@ -39,6 +39,7 @@ class Scaled(NamedTuple, Generic[Rows]):
     """(T,) float64, nats: log of the sum of each row, had it not been normalised"""
 
 
+@says_what_to_write
 def log_likelihoods(model: HMMParameters, z: Observations, lengths: ArrayLike | None = None) -> FloatArray:
     """Return ln Pr[z] of each sequence.
 
@@ -120,6 +121,7 @@ def filter(model: HMMParameters, z: Listed, lengths: None = None) -> list[FloatA
 def filter(
     model: HMMParameters, z: Observations, lengths: ArrayLike | None = None
 ) -> FloatArray | list[FloatArray]: ...
+@says_what_to_write
 def filter(model: HMMParameters, z: Observations, lengths: ArrayLike | None = None) -> FloatArray | list[FloatArray]:
     """Return Pr[x_t = k | z_0..z_t], the distribution of the hidden state given the observations so far.
 
@@ -159,6 +161,7 @@ def forward(model: HMMParameters, z: Listed, lengths: None = None) -> Scaled[lis
 def forward(
     model: HMMParameters, z: Observations, lengths: ArrayLike | None = None
 ) -> Scaled[FloatArray] | Scaled[list[FloatArray]]: ...
+@says_what_to_write
 def forward(
     model: HMMParameters, z: Observations, lengths: ArrayLike | None = None
 ) -> Scaled[FloatArray] | Scaled[list[FloatArray]]:
@@ -215,6 +218,7 @@ def backward(model: HMMParameters, z: Listed, lengths: None = None) -> Scaled[li
 def backward(
     model: HMMParameters, z: Observations, lengths: ArrayLike | None = None
 ) -> Scaled[FloatArray] | Scaled[list[FloatArray]]: ...
+@says_what_to_write
 def backward(
     model: HMMParameters, z: Observations, lengths: ArrayLike | None = None
 ) -> Scaled[FloatArray] | Scaled[list[FloatArray]]:

@@ -156,10 +156,6 @@ class HSMM(HMMParameters):
         >>> HSMM.from_hmm(plain).durations.mean.round(9).tolist()
         [10.0, 5.0]
         """
-        if not isinstance(cast("object", hmm), HMM):
-            raise ParameterError(
-                f"hmm is a {type(hmm).__name__}, not an HMM; the model that an estimator has learned is its hmm_"
-            )
         stay, moves = np.diagonal(hmm.dense_transition).copy(), hmm.dense_transition.copy()
         np.fill_diagonal(moves, 0.0)
         left = moves.sum(axis=1)

@@ -137,6 +137,7 @@ def smooth_with_lag(model: HMMParameters, z: Listed, lag: int, lengths: None = N
 def smooth_with_lag(
     model: HMMParameters, z: Observations, lag: int, lengths: ArrayLike | None = None
 ) -> FloatArray | list[FloatArray]: ...
+@says_what_to_write
 def smooth_with_lag(
     model: HMMParameters, z: Observations, lag: int, lengths: ArrayLike | None = None
 ) -> FloatArray | list[FloatArray]:
@@ -211,6 +212,7 @@ class Block(NamedTuple):
     """(n, K) float64: Pr[x_t = k | z] of the times begin..begin+n-1"""
 
 
+@says_what_to_write
 def smooth_in_blocks(model: HMMParameters, z: Observations, lengths: ArrayLike | None = None) -> Generator[Block]:
     """Yield what `smooth` returns, block by block, from the end to the beginning of each sequence.
 

@@ -213,6 +213,7 @@ def decode(
     return data.split(path)
 
 
+@says_what_to_write
 def path_log_probability(
     model: HMMParameters, z: Observations, states: ArrayLike | Sequence[ArrayLike], lengths: ArrayLike | None = None
 ) -> FloatArray:

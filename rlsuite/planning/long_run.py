@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rlsuite.core.clock import Clock
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.models.validation import row_sums
@@ -59,6 +60,7 @@ class LongRun(NamedTuple):
     """(n,) float64, the expected number of steps to the first reference; 0 at references"""
 
 
+@says_what_to_write
 def gain_and_bias(chain: MarkovChain) -> LongRun:
     """Return the gain and the bias of a chain.
 

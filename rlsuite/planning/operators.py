@@ -327,6 +327,7 @@ def checked_value(mdp: MDP, value: ArrayLike, name: str = "value") -> FloatArray
     return numbers.astype(np.float64)
 
 
+@says_what_to_write
 def continuation_matrix(mdp: MDP) -> "Matrix":
     """Return c(s' | s, a), the probability to be in s' after action a in s with the episode going on.
 

@@ -4,6 +4,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, IndexArray
@@ -42,6 +43,7 @@ def reachable(matrix: Any, sources: BoolArray) -> BoolArray:
     return found[:n]
 
 
+@says_what_to_write
 def reachable_states(mdp: MDP) -> BoolArray:
     """Return the states that an episode can be in under any policy: (S,) bool.
 

@@ -218,6 +218,8 @@ class GridLayout:
 
         Raises
         ------
+        ParameterError
+            If it is not an environment.
         UnsuitableEnvironment
             If the environment does not say where its states are.
 
@@ -231,6 +233,9 @@ class GridLayout:
         from gymnasium.envs.toy_text.cliffwalking import CliffWalkingEnv
         from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 
+        if not hasattr(env, "unwrapped"):
+            made = f"gymnasium.make({env!r})" if isinstance(env, str) else "gymnasium.make('FrozenLake-v1')"
+            raise ParameterError(f"env={env!r} is not an environment; write GridLayout.from_env({made})")
         inner = cast("Any", env.unwrapped)
         layout = getattr(inner, "layout", None)
         if isinstance(layout, cls):

@@ -292,7 +292,12 @@ def test_messages_of_the_library_show_flags(rlsuite, tmp_path, tiger_file):
         ("solve", "CliffWalking-v1", "--gamma", "1", "--method", "value-iteration"): "Pass --gamma 0.99 (say)",
         ("solve", "FrozenLake-v1", "--max-iterations", "1", "--method", "value-iteration"): "--tol 1e-06",
         ("solve", "FrozenLake-v1", "--unreachable", "eror"): "unknown unreachable 'eror'",
-        ("solve", tiger_file, "--gamma", "1"): "--horizon 10 (say), or --gamma 0.99",
+        (
+            "solve",
+            tiger_file,
+            "--gamma",
+            "1",
+        ): "use --gamma 0.99 (say), or plan for a number of steps: --horizon 100",
         ("solve", tiger_file, "--max-iterations", "1", "--method", "sarsop"): "--tol 1e-06",
         ("solve", "endless.py:Endless", "--method", "value-iteration"): "--tabulate",
         ("train", "sarsa", "endless.py:Endless", "--loop", "compiled", "--no-tabulate"): "use --loop stepwise",

@@ -3,11 +3,12 @@
 import inspect
 import re
 
+import numpy as np
 import pytest
 
 import rlsuite as rl
 from rlsuite.approximation import DQN
-from rlsuite.core.keywords import as_taken_by, says_what_to_write
+from rlsuite.core.keywords import _models, as_taken_by, says_what_to_write
 from rlsuite.errors import CallError, FormerNameWarning
 from rlsuite.experiments import AgentEntry, EnvironmentEntry, Experiment
 
@@ -133,3 +134,61 @@ def test_every_public_function_answers_a_value_without_its_name():
             if caught.type is not CallError:
                 silent.add(function.__qualname__)
     assert silent == {"compiled", "Beliefs.joint"}  # a decorator, and what is called at every step
+
+
+PLANNERS = (
+    "value_iteration",
+    "policy_iteration",
+    "auto",
+    "gauss_seidel",
+    "sarsop",
+    "qmdp",
+    "occupancy",
+    "simulate_beliefs",
+)
+FILTERS = ("filter", "smooth", "decode", "forward", "backward", "log_likelihoods", "path_log_probability")
+
+
+@pytest.mark.parametrize("wrong", ["FrozenLake-v1", 3, None, np.eye(2), {}])
+def test_what_takes_a_model_takes_nothing_else(wrong):
+    """Also those that are public later: the first parameter of each, if it is annotated as a model."""
+    checked = []
+    for module in (rl.planning, rl.inference):
+        for name in module.__all__:
+            function = getattr(module, name)
+            if not inspect.isfunction(function) or not _models(function):
+                continue
+            checked.append(name)
+            taken = inspect.signature(function).parameters.values()
+            args = [wrong for one in taken if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD]
+            needed = {one.name: 1 for one in taken if one.default is one.empty and one.kind is one.KEYWORD_ONLY}
+            with pytest.raises(CallError, match=rf"^{function.__name__}\(\): \w+ is .*, (not|neither) an? \w+"):
+                function(*args, **needed)
+    assert {*PLANNERS, *FILTERS} <= {*checked}
+    assert len(checked) > 40
+
+
+def test_what_to_write_for_a_model():
+    mdp = rl.MDP.from_successors([[0]], [1], gamma=0.9)
+    solution = rl.solve(mdp)
+    for call, said in (
+        (
+            lambda: rl.planning.value_iteration("Taxi-v4"),
+            "value_iteration(): mdp is 'Taxi-v4', not an MDP; write MDP.from_env('Taxi-v4', gamma=0.99)",
+        ),
+        (
+            lambda: rl.planning.evaluate_policy(solution, mdp),
+            "evaluate_policy(): mdp is a Solution, not an MDP; the order is evaluate_policy(mdp, policy)",
+        ),
+        (
+            lambda: rl.planning.qmdp(mdp),
+            "qmdp(): pomdp is an MDP, not a POMDP; for arrays, write POMDP.from_arrays(P, R, O, gamma=0.9)",
+        ),
+        (
+            lambda: rl.inference.filter(object(), [0]),
+            "filter(): model is an object, not an HMM; for arrays, write HMM([0.5, 0.5], ",
+        ),
+    ):
+        with pytest.raises(CallError) as raised:
+            call()
+        assert str(raised.value).startswith(said)

@@ -326,7 +326,7 @@ def test_files_and_bad_input(tmp_path):
         (lambda: PoissonDurations([1e6]).table, ModelError, "100,000 at most"),
         (lambda: NegativeBinomialDurations([2.0], [0.0]), ModelError, "shapes are positive"),
         (lambda: model.score([]), ModelError, "no observations"),
-        (lambda: HSMM.from_hmm(model), ParameterError, "hmm is a HSMM, not an HMM"),
+        (lambda: HSMM.from_hmm(model), ParameterError, "hmm is an HSMM, not an HMM"),
         (
             lambda: HSMM.from_hmm(rl.HMM([1.0], [[1.0]], [[1.0]])),
             ModelError,

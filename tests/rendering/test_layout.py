@@ -112,3 +112,10 @@ def test_copies_are_equal(grid_goal, clone):
 
 def test_names_that_are_no_directions_give_no_arrows():
     assert GridLayout.row_major(1, 2, actions=["left", "jump"]).arrows is None
+
+
+def test_what_is_not_an_environment_is_refused():
+    with pytest.raises(ParameterError, match=r"write GridLayout.from_env\(gymnasium.make\('CliffWalking-v1'\)\)"):
+        GridLayout.from_env("CliffWalking-v1")
+    with pytest.raises(ParameterError, match="env=3 is not an environment"):
+        GridLayout.from_env(3)

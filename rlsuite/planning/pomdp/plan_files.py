@@ -18,6 +18,7 @@ from xml.parsers import expat
 import numpy as np
 
 from rlsuite.core.files import replacing
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import FileError, ParameterError, unknown_suffix
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
@@ -99,6 +100,7 @@ def write_plan(plan: BeliefPlan, path: str | PathLike[str]) -> None:
         unfinished.write_text(text, encoding="utf-8")
 
 
+@says_what_to_write
 def read_plan(path: str | PathLike[str], pomdp: POMDP) -> AlphaVectorSolution:
     """Read a plan without end that another program, or `write_plan`, has written; the suffix says which kind of file.
 

@@ -261,8 +261,8 @@ class _Program:
         )
         if found.status == 3:
             raise ModelError(
-                "gamma=1, and some policy earns for ever: its total reward is infinite; use gamma < 1, or let every "
-                "step cost something"
+                "gamma=1, and some policy earns for ever: its total reward is infinite; use gamma=0.99 (say), or let "
+                "every step cost something"
             )
         if found.x is None or found.status not in (0, 1):
             return None, np.zeros(len(limits))

@@ -35,7 +35,7 @@ PATIENCE = 64
 LARGEST_SYSTEM = 5_000
 """Up to this many states the mean of a policy is computed; beyond, it is only bounded from below."""
 
-WAYS_OUT = "use gamma < 1, or plan for a number of steps: horizon=100 (say)"
+WAYS_OUT = "use gamma=0.99 (say), or plan for a number of steps: horizon=100 (say)"
 
 ADVICE = f"let every step cost something, {WAYS_OUT}"
 

@@ -26,7 +26,7 @@ def state_in(message):
 def test_no_way_to_the_end():
     message = error_of([[1, 2], [1, 1], [None, None]], [-1, -1, 0])
     assert message.startswith("gamma=1, and from state 1 no end can be reached, and no set of states")
-    assert "use gamma < 1" in message
+    assert "use gamma=0.99 (say)" in message
     assert "horizon=" in message
 
 
