@@ -88,6 +88,7 @@ class CovariateHMM(CovariateParameters):
     """
 
     @classmethod
+    @says_what_to_write
     def from_hmm(cls, hmm: HMM, n_covariates: int) -> Self:
         """Return the plain model as one whose slopes are all 0: a start for learning.
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 import rlsuite as rl
 from rlsuite.errors import CallError, ConvergenceWarning, FileError, ModelError, ParameterError
-from rlsuite.inference import CovariateHMM, Gaussian
+from rlsuite.inference import CovariateHMM, Gaussian, GaussianHMM
 from rlsuite.inference.covariate_learning import CovariateEM, TransitionCounts
 from rlsuite.inference.covariate_passes import log_backward_pass
 from rlsuite.inference.covariates import Passes, centered, columns_of, with_covariates
@@ -440,3 +440,11 @@ def test_the_result_and_its_standard_errors_are_those_of_a_search_in_plain_numpy
     expected = np.sqrt(np.diag(np.linalg.inv(hessian)))
     given = [error.intercept[0, 1], error.intercept[1, 0], error.slope[0, 1, 0], error.slope[1, 0, 0]]
     assert np.abs(given / expected - 1.0).max() < 1e-3
+
+
+def test_an_estimator_is_not_an_hmm():
+    learned = GaussianHMM(n_states=2, seed=1).fit(np.random.default_rng(0).normal(size=(50, 1)))
+    with pytest.raises(
+        ParameterError, match="from_hmm.*: hmm is a GaussianHMM, not an HMM; the model that .* its hmm_"
+    ):
+        CovariateHMM.from_hmm(learned, 1)
