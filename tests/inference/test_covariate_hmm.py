@@ -443,8 +443,6 @@ def test_the_result_and_its_standard_errors_are_those_of_a_search_in_plain_numpy
 
 
 def test_an_estimator_is_not_an_hmm():
-    learned = GaussianHMM(n_states=2, seed=1).fit(np.random.default_rng(0).normal(size=(50, 1)))
-    with pytest.raises(
-        ParameterError, match="from_hmm.*: hmm is a GaussianHMM, not an HMM; the model that .* its hmm_"
-    ):
+    learned = GaussianHMM(2, random_state=1).fit(np.random.default_rng(0).normal(size=(50, 1)))
+    with pytest.raises(ParameterError, match=r"hmm is a GaussianHMM, not an HMM; the model that an .* is its hmm_"):
         CovariateHMM.from_hmm(learned, 1)

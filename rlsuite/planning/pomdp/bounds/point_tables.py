@@ -104,6 +104,7 @@ def _small_regions(model: SparseModel, start: BoolArray) -> Regions | None:
     """Return the regions that following the start finds, or None if they are too many."""
     members: list[IndexArray] = []
     masks: list[int] = []
+    holders: list[list[int]] = [[] for _ in range(start.size)]  # of a state, the regions that it belongs to
     number: dict[bytes, int] = {}
     limit = LARGEST_TOTAL * start.size
     total = 0
@@ -114,11 +115,14 @@ def _small_regions(model: SparseModel, start: BoolArray) -> Regions | None:
         if key in number:
             return number[key]
         mask = _bits(states, start.size)
-        holding = [k for k, other in enumerate(masks) if mask & ~other == 0]
+        candidates = min((holders[state] for state in (states[0], states[-1])), key=len)
+        holding = [k for k in candidates if mask & masks[k] == mask]
         if holding:
             number[key] = min(holding, key=lambda k: members[k].size)
         else:
             number[key] = len(members)
+            for state in states.tolist():
+                holders[state].append(len(members))
             members.append(states)
             masks.append(mask)
             total += states.size
