@@ -33,7 +33,10 @@ PATIENCE = 10
 """Sweeps without a new smallest change, after which none is expected."""
 
 DIRECT = 2_000
-"""Up to this many states a policy is evaluated by elimination, for more by a Krylov method."""
+"""Up to this many states a policy is evaluated by elimination; for more by a Krylov method, unless that is fast."""
+
+FAST = 0.1
+"""Seconds of an elimination that is."""
 
 MAX_CHANGING = 1e-3
 """Share of the states whose action may still change when the sweeps that find a first policy end."""
@@ -108,10 +111,10 @@ def policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
 
 
 def _evaluated(lookahead: Lookahead, policy: IndexArray, before: FloatArray, watch: Watch) -> FloatArray:
-    if lookahead.n_states <= DIRECT:
-        chain, reward = induced_by_actions(lookahead, policy)
-        if watch.left == np.inf or seconds_to_eliminate(chain) < watch.left:
-            return solve_fixed_point(chain, reward)
+    chain, reward = induced_by_actions(lookahead, policy)
+    most = min(watch.left, np.inf if lookahead.n_states <= DIRECT else FAST)
+    if most == np.inf or seconds_to_eliminate(chain) < most:
+        return solve_fixed_point(chain, reward)
     rows = PolicySteps(lookahead)
     rows.take(np.where(lookahead.terminal, -1, policy).astype(np.int32))
     return krylov_value(rows, lookahead.ahead(before), watch)
@@ -165,6 +168,9 @@ def krylov_value(rows: PolicySteps, initial: FloatArray, clock: Clock, longest: 
     def residual(value: FloatArray) -> FloatArray:
         return value - cast("FloatArray", matrix @ value)
 
+    def missing(value: FloatArray) -> float:
+        return float(np.abs(residual(value) - reward).max())
+
     def swept(change: FloatArray) -> FloatArray:
         """Approximate the solution for the right-hand side `change`: one sweep forwards from 0, one backwards."""
         value: FloatArray = np.zeros(n)
@@ -192,7 +198,9 @@ def krylov_value(rows: PolicySteps, initial: FloatArray, clock: Clock, longest: 
             solved, _ = solve(operator, reward, x0=initial, M=preconditioner, callback=look, **limits)
     except OutOfTime:
         solved = latest
-    value = cast("FloatArray", solved) if np.isfinite(solved).all() else initial.copy()
+    if not missing(solved) < missing(initial):  # it diverged
+        solved = initial.copy()
+    value = cast("FloatArray", solved)
     value[empty] = 0.0
     return _polished(chain, reward, value, clock, min(longest, MOST_SWEEPS))
 

@@ -1,0 +1,63 @@
+"""Policy iteration where policies are evaluated by a Krylov method, which may diverge."""
+
+import numpy as np
+import pytest
+
+import rlsuite as rl
+from rlsuite.core.clock import Clock
+from rlsuite.planning import policy_iteration
+from rlsuite.planning.certificate import discounted
+from rlsuite.planning.linear_system import solve_fixed_point
+from rlsuite.planning.mdp import policy_iteration as module
+from rlsuite.planning.mdp.policy_evaluation import induced_by_actions
+from rlsuite.planning.policy_rows import PolicySteps
+
+
+def river(n, gamma):
+    """RiverSwim (Strehl & Littman 2008): upstream is slow and pays 1 at the end, downstream is sure and pays 0.005."""
+    s = np.arange(n)
+    up = np.stack([np.minimum(n - 1, s + 1), s, np.maximum(0, s - 1)], axis=1)
+    ahead = np.concatenate([np.maximum(0, s - 1)[:, np.newaxis], up], axis=1).reshape(-1)
+    reward = np.zeros((n, 2))
+    reward[0, 0], reward[-1, 1] = 0.005, 1.0
+    rows = np.cumsum([0, *[1, 3] * n])
+    return rl.MDP.from_rows(rows, ahead, np.tile([1.0, 0.35, 0.6, 0.05], n), reward, n_actions=2, gamma=gamma)
+
+
+@pytest.fixture
+def krylov(monkeypatch):
+    """Policies are evaluated by the Krylov method, however small the model is."""
+    monkeypatch.setattr(module, "DIRECT", 0)
+    monkeypatch.setattr(module, "FAST", 0.0)
+
+
+@pytest.mark.parametrize("gamma", [0.9, 0.999])
+def test_the_krylov_value_is_that_of_elimination(gamma):
+    lookahead = discounted(river(300, gamma), "test")
+    policy = np.random.default_rng(0).integers(2, size=300)
+    rows = PolicySteps(lookahead)
+    rows.take(policy.astype(np.int32))
+    found = module.krylov_value(rows, np.zeros(300), Clock(None))
+    np.testing.assert_allclose(found, solve_fixed_point(*induced_by_actions(lookahead, policy)), rtol=1e-9, atol=1e-9)
+
+
+def test_policies_get_better_where_the_krylov_method_diverges(krylov):
+    """Its iterates for this model, of which one improvement changes one state, grow to 1e66."""
+    mdp = river(4_000, 0.9995)
+    with pytest.warns(rl.errors.ConvergenceWarning):
+        earlier, later = (policy_iteration(mdp, max_iterations=n) for n in (5, 25))
+    assert later.iterations == 25
+    optimum = rl.solve(mdp)
+    for solution in (earlier, later):
+        assert (solution.value <= optimum.value + optimum.error_bound + 1e-6).all()
+    assert later.value.sum() > earlier.value.sum() + 10_000.0
+
+
+def test_it_ends_at_the_optimum_by_either_evaluation(krylov, monkeypatch):
+    mdp = river(200, 0.99)
+    by_krylov = policy_iteration(mdp)
+    monkeypatch.setattr(module, "DIRECT", 1_000)
+    by_elimination = policy_iteration(mdp)
+    assert by_krylov.converged
+    assert by_elimination.converged
+    assert by_krylov.policy.tolist() == by_elimination.policy.tolist()
