@@ -129,7 +129,8 @@ class DQN(NetworkAgent):
     target_every : int
         Lessons until the target network goes again.
     device : str
-        Device of the networks: "cpu", "cuda", ...
+        Device of the networks: "cpu", "cuda", ... A run can be repeated on the same one, another rounds differently.
+        Two hidden layers learn as fast on a processor; convolutions of large pictures want a graphics card.
 
     Attributes
     ----------
