@@ -17,7 +17,7 @@ from rlsuite.models.aliases import IndexArray
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
-TRANSITIONS_PER_THREAD = 1 << 16
+TRANSITIONS_PER_THREAD = 1 << 17
 """Least number of transitions in a block: about the work that outweighs handing it to a thread."""
 
 STATES_PER_THREAD = 1 << 14
@@ -44,7 +44,7 @@ def on_blocks(
     return threads.at_the_same_time([partial(kernel, begin, end, *arguments, **named) for begin, end in blocks])
 
 
-def cut(indptr: IndexArray, n_actions: int) -> list[tuple[int, int]]:
+def cut(indptr: IndexArray, n_actions: int, *, of_policy: bool = False) -> list[tuple[int, int]]:
     """Return blocks for kernels whose result does not depend on where states are cut: up to eight per core.
 
     They have about as many transitions each, as states may have few or many.
@@ -55,9 +55,11 @@ def cut(indptr: IndexArray, n_actions: int) -> list[tuple[int, int]]:
         Where the transitions of each pair of state and action begin.
     n_actions : int
         A
+    of_policy : bool
+        Whether kernels look at one action of each state, and not at all.
     """
     cores, last = threads.n_threads(), int(indptr[-1])
-    number = last // TRANSITIONS_PER_THREAD
+    number = last // (n_actions if of_policy else 1) // TRANSITIONS_PER_THREAD
     if number > cores:
         number = cores * min(8, number // cores)
     if cores == 1 or number < 2:

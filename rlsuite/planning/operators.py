@@ -77,6 +77,8 @@ class Lookahead:
         The terminal states.
     reward : ndarray (S * A,) float64
         r(s, a), the mean reward of one step; 0 for illegal actions.
+    blocks, policy_blocks : list of (int, int)
+        How states are divided among threads: where all actions are looked at, and where one of each state is.
     reward_size : float
         max over (s, a) of the mean |reward|.
     longest_row : int
@@ -104,6 +106,7 @@ class Lookahead:
         self.weight: FloatArray = mdp.probability
         self.terminal: BoolArray = np.zeros(self.n_states, dtype=np.bool_)
         self.blocks = cut(self.indptr, self.n_actions)
+        self.policy_blocks = cut(self.indptr, self.n_actions, of_policy=True)
         any_terminal = bool(mdp.terminated.any())
         if any_terminal:
             self.terminal[mdp.next_state[mdp.terminated]] = True

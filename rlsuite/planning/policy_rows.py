@@ -220,7 +220,7 @@ class PolicyRows:
         if needed > self.weight.size:
             self.successor = vector(needed, np.uint32)
             self.weight = vector(needed, self.weight.dtype.type)
-        on_blocks(gather, lookahead.blocks, lookahead.rows, action, self.indptr, self.successor, self.weight)
+        on_blocks(gather, lookahead.policy_blocks, lookahead.rows, action, self.indptr, self.successor, self.weight)
         self._policy = action.copy()
         return True
 
@@ -241,13 +241,13 @@ class PolicySteps(PolicyRows):
     def take(self, action: StateArray) -> bool:
         """Copy the rows and the rewards of a policy."""
         lookahead = self._lookahead
-        on_blocks(earn, lookahead.blocks, lookahead.n_actions, lookahead.reward, action, self.reward)
+        on_blocks(earn, lookahead.policy_blocks, lookahead.n_actions, lookahead.reward, action, self.reward)
         return super().take(action)
 
     def follow(self, ahead: FloatArray, out: FloatArray) -> list[Range]:
         """Fill T_pi V into `out`."""
         chain = (self.indptr, self.successor, self.weight, self.reward)
-        return on_blocks(follow, self._lookahead.blocks, *chain, ahead, out)
+        return on_blocks(follow, self._lookahead.policy_blocks, *chain, ahead, out)
 
     def follow_in_place(
         self, blocks: list[tuple[int, int]], forward: bool, before: FloatArray, ahead: FloatArray
@@ -292,14 +292,14 @@ class ValueSeries:
         another = self._rows.take(action)
         self._action = action
         self._scale = scale
-        on_blocks(begin_series, self._lookahead.blocks, action, before, after, scale, self._change, self._total)
+        on_blocks(begin_series, self._lookahead.policy_blocks, action, before, after, scale, self._change, self._total)
         return another
 
     def add_term(self) -> float:
         """Add the next term; return how far apart the bounds on the value of the policy are then."""
         rows, lookahead = self._rows, self._lookahead
         chain = (rows.indptr, rows.successor, rows.weight)
-        terms = on_blocks(propagate, lookahead.blocks, *chain, self._change, self._spare, self._total)
+        terms = on_blocks(propagate, lookahead.policy_blocks, *chain, self._change, self._spare, self._total)
         self._change, self._spare = self._spare, self._change
         bounds = interval(lookahead, terms, 0.0)
         self._missing = self._scale * bounds.certain
@@ -320,4 +320,4 @@ class ValueSeries:
     def settle(self, value: FloatArray) -> None:
         """Add the sum to `value`, and what the series still lacks in every state."""
         arguments = (self._action, self._total, self._scale, self._missing, value)
-        on_blocks(end_series, self._lookahead.blocks, *arguments)
+        on_blocks(end_series, self._lookahead.policy_blocks, *arguments)

@@ -41,6 +41,7 @@ def test_blocks_cover_all_states_once(n):
 @pytest.mark.parametrize("few_and_long", [[1_000] * 600, [0] * 50 + [400_000, 3, 3, 200_000, 0], [2_000_000]])
 def test_blocks_have_as_many_transitions(few_and_long, monkeypatch):
     monkeypatch.setattr(threads, "n_threads", lambda: 2)
+    monkeypatch.setattr(blocks, "TRANSITIONS_PER_THREAD", 1)
     lengths = np.repeat(few_and_long, 2)  # two actions
     found = blocks.cut(np.concatenate([[0], np.cumsum(lengths)]), 2)
     assert found[0][0] == 0

@@ -115,13 +115,14 @@ def _small_regions(model: SparseModel, start: BoolArray) -> Regions | None:
         if key in number:
             return number[key]
         mask = _bits(states, start.size)
-        candidates = min((holders[state] for state in (states[0], states[-1])), key=len)
+        candidates = min(holders[int(states[0])], holders[int(states[-1])], key=len)
         holding = [k for k in candidates if mask & masks[k] == mask]
         if holding:
             number[key] = min(holding, key=lambda k: members[k].size)
         else:
             number[key] = len(members)
-            for state in states.tolist():
+            listed: list[int] = states.tolist()
+            for state in listed:
                 holders[state].append(len(members))
             members.append(states)
             masks.append(mask)
