@@ -7,7 +7,7 @@ time, each on values of its own, and a backup after each slice shows by how much
 the rate of the method, and the next slice goes to the one that, at its latest rate, needs the least work to the end.
 A method whose bounds have never been half as close as those of the best one goes on from the values of that one. Until
 then they do not mix: bounds of policies that get better often move apart for a while, and a sweep of another method in
-between would undo what was gained.
+between would undo what was gained. The values with the closest bounds are kept, for when time is up.
 
 No method is taken to need more than a small multiple of what it has had: so methods that do not bring the bounds
 together take turns, and the time that is lost is a small multiple of what the best of them needs. Policy iteration,
@@ -128,12 +128,16 @@ def auto(mdp: MDP, *, max_iterations: int | None = None, **limits: Unpack[TimeLi
 def in_turns(lookahead: Lookahead, watch: Watch) -> Solution:
     """Give slices to the methods until the bounds on V* are close enough."""
     now = Progress(lookahead, typical_value(lookahead))
+    kept, closest = vector(lookahead.n_states), inf  # bounds may move apart again
     with watch:
         now.back_up()
         evaluate = Evaluate(now, watch)
         methods = (Follow(now, watch, evaluate), Sweep(now, watch), evaluate)
         while watch.goes_on(now.bound):
             watch.measure(now.value, lookahead.largest_value)
+            if now.bound < OVERTAKEN * closest:
+                np.copyto(kept, now.value)
+                closest = now.bound
             if now.bound <= watch.tol:
                 break
             if now.settled:
@@ -142,7 +146,7 @@ def in_turns(lookahead: Lookahead, watch: Watch) -> Solution:
             min(methods, key=partial(Method.left, best=now)).turn(now)
             now = min((method.own for method in methods), key=lambda own: own.bound)
         watch.method = max(methods, key=lambda method: method.work).name
-    return certified(lookahead, now.value, watch)
+    return certified(lookahead, now.value if now.bound <= closest else kept, watch)
 
 
 class Progress:

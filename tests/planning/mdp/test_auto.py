@@ -1,5 +1,7 @@
 """`auto` looks at how fast a policy forgets its start, and is not misled by rounding."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -118,3 +120,26 @@ def test_the_same_steps_every_time_and_whatever_is_given_to_stop() -> None:
     with pytest.warns(ConvergenceWarning, match="max_iterations=3 reached"):
         short = solve(model, max_iterations=3)
     assert np.abs(short.value - first.value).max() <= short.error_bound + first.error_bound
+
+
+def test_bounds_that_move_apart_again_do_not_widen_the_answer() -> None:
+    """On a slippery grid with a cost for each step the bounds of all methods move apart for a while."""
+    n = 20
+    s = np.arange(n * n)
+    row, column = np.divmod(s, n)
+    ahead = []
+    for down, right in ((0, -1), (1, 0), (0, 1), (-1, 0)):
+        stays = (np.clip(row + down, 0, n - 1) - row != down) | (np.clip(column + right, 0, n - 1) - column != right)
+        ahead.append(np.where(stays | (s == n * n - 1), s, s + down * n + right))
+    to = np.stack([np.stack([ahead[a], ahead[a - 1], ahead[(a + 1) % 4]], axis=1) for a in range(4)], axis=1)
+    cost = np.repeat(-1.0 * (s < n * n - 1), 4).reshape(-1, 4)
+    rows = np.arange(0, to.size + 1, 3)
+    mdp = MDP.from_rows(rows, to.reshape(-1), np.tile([0.8, 0.1, 0.1], 4 * s.size), cost, n_actions=4, gamma=0.9999)
+    least = np.inf
+    for slices in range(1, 20):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = solve(mdp, max_iterations=slices).error_bound
+        assert found <= 2.5 * least
+        least = min(least, found)
+    assert least < 1e-3
