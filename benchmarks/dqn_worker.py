@@ -44,7 +44,9 @@ def raw(env: str) -> gymnasium.Env[Any, Any]:
 
 def ours(problem: Problem, steps: int, parts: dict[str, Any], device: str) -> DQN:
     """An agent with the settings of the problem, and other parts of the algorithm."""
-    own = {"double": False, "dueling": False, "error_clip": 1.0, "target_rate": 1.0, **parts}
+    # Stable-Baselines3 shortens gradients to 10, of half the squared error
+    clips = {"error_clip": 1.0, "gradient_clip": 2 * 10.0}
+    own = {"double": False, "dueling": False, "target_rate": 1.0, **clips, **parts}
     fall = rl.Linear(1.0, problem.exploration_final_eps, over=int(problem.exploration_fraction * steps))
     return DQN(
         gamma=problem.gamma,

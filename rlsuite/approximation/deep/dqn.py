@@ -118,6 +118,9 @@ class DQN(NetworkAgent):
         Largest temporal-difference error that a lesson counts in full; a larger one counts as this. By 1 (Mnih et al.
         2015: the Huber loss) a network that starts far from the truth learns more calmly; rare and large errors count
         less then. By default none is clipped.
+    gradient_clip : float
+        Largest length of the gradient of a lesson, of all weights together; a longer one is shortened to it (Pascanu,
+        Mikolov & Bengio 2013), so that a few odd transitions do not undo what was learned. By default none is.
     learning_starts : int
         Steps of a run before the first lesson.
     train_every : int
@@ -185,6 +188,7 @@ class DQN(NetworkAgent):
     importance: float | Schedule = 0.4
     batch_size: int = 64
     error_clip: float = math.inf
+    gradient_clip: float = math.inf
     learning_starts: int = 1_000
     train_every: int = 1
     lessons: int = 1
@@ -211,6 +215,7 @@ class DQN(NetworkAgent):
             setattr(self, name, whole_number(name, getattr(self, name)))
         self.target_rate, self.priority = fraction("target_rate", self.target_rate), fraction("priority", self.priority)
         self.error_clip = positive_number("error_clip", self.error_clip)
+        self.gradient_clip = positive_number("gradient_clip", self.gradient_clip)
         device_of(self.device)
         self._run: DeepRun | None = None
         self._asked_for: str | Env | None = None
@@ -416,4 +421,5 @@ class DQN(NetworkAgent):
         else:
             outputs = ["V(s)"] * dueling + [f"{'A' if dueling else 'Q'}(s, {each})" for each in range(n_actions)]
             network = own_network(self.network, shape, outputs, rng, device)
-        return QLearner(inputs, n_actions, network, double=self.double, dueling=dueling, error_clip=self.error_clip)
+        clips = {"error_clip": self.error_clip, "gradient_clip": self.gradient_clip}
+        return QLearner(inputs, n_actions, network, double=self.double, dueling=dueling, **clips)

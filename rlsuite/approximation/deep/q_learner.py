@@ -54,7 +54,7 @@ class QLearner:
         The one that learns.
     double, dueling : bool
         See `targets` and `action_values`.
-    error_clip : float
+    error_clip, gradient_clip : float
         See `improve`.
     """
 
@@ -67,9 +67,11 @@ class QLearner:
         double: bool,
         dueling: bool,
         error_clip: float = math.inf,
+        gradient_clip: float = math.inf,
     ):
         self.inputs, self.n_actions = inputs, n_actions
-        self.double, self.dueling, self.error_clip = double, dueling, error_clip
+        self.double, self.dueling = double, dueling
+        self.error_clip, self.gradient_clip = error_clip, gradient_clip
         self.online, self.target = network, copy.deepcopy(network)
         self.weights = list(self.online.parameters())
         self.copied_weights = list(self.target.parameters())
@@ -104,8 +106,8 @@ class QLearner:
         """Take one step of Adam (Kingma & Ba 2015) on the mean squared temporal-difference error; return the errors.
 
         Errors beyond `error_clip` count as large as this: there the loss is the absolute error (Huber 1964), which
-        learns medians, and nearly ignores rare transitions whose errors are large. So none is clipped by default, and
-        gradients never are.
+        learns medians, and nearly ignores rare transitions whose errors are large. A gradient longer than
+        `gradient_clip` is made so long. By default nothing is clipped.
 
         Parameters
         ----------
@@ -138,11 +140,14 @@ class QLearner:
             loss = float((weighted * error).mean())
             slope = np.zeros_like(q)
             slope[rows] = 2.0 / len(error) * weighted
-        if not (math.isfinite(loss) and math.isfinite(self._differentiate(outputs, slope))):
+        if not (math.isfinite(loss) and math.isfinite(length := self._differentiate(outputs, slope))):
             raise errors.LearningError(
                 f"learning diverges: the loss is {loss:g}; the weights from before this update are kept. "
                 "Give a smaller learning_rate=, or divide the rewards by their largest size"
             )
+        if length > self.gradient_clip:
+            slopes = [weight.grad for weight in self.weights if weight.grad is not None]
+            pytorch()._foreach_mul_(slopes, self.gradient_clip / length)
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
         self.optimizer.step()

@@ -344,6 +344,7 @@ def test_unsuitable_environments_are_named(learned):
         ("lessons", 0),
         ("target_every", 0),
         ("error_clip", 0.0),
+        ("gradient_clip", -1.0),
         ("network", "net"),
     ],
 )

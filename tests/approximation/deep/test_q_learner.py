@@ -22,9 +22,10 @@ Q_TARGET = np.array([[10.0, 20.0], [30.0, 40.0], [50.0, 60.0], [70.0, 80.0]], dt
 Q_ONLINE = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]], dtype=np.float32)
 
 
-def learner(double=False, dueling=False, hidden=(), seed=1, error_clip=np.inf):
+def learner(double=False, dueling=False, hidden=(), seed=1, error_clip=np.inf, gradient_clip=np.inf):
     network = build_network((2,), 3 + dueling, hidden, (), np.random.default_rng(seed))
-    made = QLearner(Inputs((2,)), 3, network, double=double, dueling=dueling, error_clip=error_clip)
+    clips = {"error_clip": error_clip, "gradient_clip": gradient_clip}
+    made = QLearner(Inputs((2,)), 3, network, double=double, dueling=dueling, **clips)
     with torch.no_grad():  # a target network of its own, which prefers other actions
         for tensor in made.target.parameters():
             tensor.mul_(-1.0).add_(0.5)
@@ -101,6 +102,18 @@ def test_the_gradient_is_that_of_the_mean_squared_error(dueling, error_clip):
         (2.0 * torch.nn.functional.huber_loss(q[rows], wanted, delta=error_clip)).backward()
     for weight, slope in zip(pupil.weights, found, strict=True):
         torch.testing.assert_close(slope, weight.grad)
+
+
+@pytest.mark.parametrize("clip", [1e-3, 1e3])
+def test_long_gradients_are_shortened_as_pytorch_does(clip):
+    some = batch(n=6)
+    free, clipped = learner(hidden=(8,)), learner(hidden=(8,), gradient_clip=clip)
+    free.improve(some, 0.0)
+    clipped.improve(some, 0.0)
+    torch.nn.utils.clip_grad_norm_(free.weights, clip)
+    for one, other in zip(free.weights, clipped.weights, strict=True):
+        torch.testing.assert_close(other.grad, one.grad, rtol=1e-3, atol=0.0)
+    assert torch.stack([weight.grad.norm() for weight in clipped.weights]).norm() <= 1.001 * clip
 
 
 def test_the_target_network_follows_by_its_rate():
