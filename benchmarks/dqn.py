@@ -59,7 +59,8 @@ class Kept:
 
     def run(self, side: str, env: str, seed: int, steps: int) -> dict[str, Any]:
         """The run that is kept, or a new one."""
-        name = f"{side}, {env}, seed {seed}, {steps} steps"
+        where = "" if self.device == "cpu" else f", {self.device}"
+        name = f"{side}, {env}, seed {seed}, {steps} steps{where}"
         if name not in self.runs:
             self.runs[name] = run(side, env, seed, steps, self.device)
             print(f"{name}: {self.runs[name]['seconds']:.0f} s", file=sys.stderr, flush=True)

@@ -133,7 +133,7 @@ class DQN(NetworkAgent):
         Lessons until the target network goes again.
     device : str
         Device of the networks: "cpu", "cuda", ... A run can be repeated on the same one, another rounds differently.
-        Two hidden layers learn as fast on a processor; convolutions of large pictures want a graphics card.
+        Two hidden layers of 256 units learn about as fast on a processor as on a graphics card.
 
     Attributes
     ----------

@@ -33,10 +33,7 @@ PATIENCE = 10
 """Sweeps without a new smallest change, after which none is expected."""
 
 DIRECT = 2_000
-"""Up to this many states a policy is evaluated by elimination; for more by a Krylov method, unless that is fast."""
-
-FAST = 0.1
-"""Seconds of an elimination that is."""
+"""Up to this many states a policy is evaluated by elimination, for more by a Krylov method."""
 
 MAX_CHANGING = 1e-3
 """Share of the states whose action may still change when the sweeps that find a first policy end."""
@@ -111,10 +108,10 @@ def policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
 
 
 def _evaluated(lookahead: Lookahead, policy: IndexArray, before: FloatArray, watch: Watch) -> FloatArray:
-    chain, reward = induced_by_actions(lookahead, policy)
-    most = min(watch.left, np.inf if lookahead.n_states <= DIRECT else FAST)
-    if most == np.inf or seconds_to_eliminate(chain) < most:
-        return solve_fixed_point(chain, reward)
+    if lookahead.n_states <= DIRECT:
+        chain, reward = induced_by_actions(lookahead, policy)
+        if watch.left == np.inf or seconds_to_eliminate(chain) < watch.left:
+            return solve_fixed_point(chain, reward)
     rows = PolicySteps(lookahead)
     rows.take(np.where(lookahead.terminal, -1, policy).astype(np.int32))
     return krylov_value(rows, lookahead.ahead(before), watch)
@@ -169,6 +166,7 @@ def krylov_value(rows: PolicySteps, initial: FloatArray, clock: Clock, longest: 
         return value - cast("FloatArray", matrix @ value)
 
     def missing(value: FloatArray) -> float:
+        """Return the largest residual."""
         return float(np.abs(residual(value) - reward).max())
 
     def swept(change: FloatArray) -> FloatArray:
@@ -193,12 +191,14 @@ def krylov_value(rows: PolicySteps, initial: FloatArray, clock: Clock, longest: 
     solve: Any = bicgstab
     try:
         limits = {"rtol": RELATIVE, "atol": 0.0, "maxiter": longest}
-        # If the method breaks down, the value that is not finite is left out below.
+        # If the method breaks down, its value is left out below.
         with one_blas_thread(), np.errstate(all="ignore"):
             solved, _ = solve(operator, reward, x0=initial, M=preconditioner, callback=look, **limits)
     except OutOfTime:
         solved = latest
-    if not missing(solved) < missing(initial):  # it diverged
+    with np.errstate(all="ignore"):
+        diverged = not missing(solved) < missing(initial)  # or is not finite
+    if diverged:
         solved = initial.copy()
     value = cast("FloatArray", solved)
     value[empty] = 0.0

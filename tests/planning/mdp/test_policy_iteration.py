@@ -28,7 +28,6 @@ def river(n, gamma):
 def krylov(monkeypatch):
     """Policies are evaluated by the Krylov method, however small the model is."""
     monkeypatch.setattr(module, "DIRECT", 0)
-    monkeypatch.setattr(module, "FAST", 0.0)
 
 
 @pytest.mark.parametrize("gamma", [0.9, 0.999])
