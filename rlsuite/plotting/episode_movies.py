@@ -6,7 +6,7 @@
 import os
 from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import gymnasium
 import numpy as np
@@ -17,7 +17,7 @@ from rlsuite.core.checks import is_array, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.finding import find_env
-from rlsuite.errors import ParameterError, UnsuitableEnvironment
+from rlsuite.errors import UnsuitableEnvironment
 from rlsuite.models import POMDP
 from rlsuite.planning.pomdp.simulation import BeliefEpisodes, simulate_beliefs
 from rlsuite.planning.pomdp.solution import AlphaVectorSolution
@@ -100,9 +100,6 @@ def belief_movie(
     'tiger.html'
     """
     suffix_of(path)
-    if not isinstance(cast("object", pomdp), POMDP):
-        kind = type(pomdp).__name__
-        raise ParameterError(f"belief_movie needs a POMDP, not {kind}: rl.POMDP.from_env(env, gamma=...)")
     most, horizon = whole_number("steps", steps, at_least=1), getattr(policy, "horizon", None)
     length = most if horizon is None else min(most, horizon)
     acting: Any = policy

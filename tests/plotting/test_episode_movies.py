@@ -51,7 +51,7 @@ def test_beliefs_over_three_states_and_as_a_gif(tmp_path, doors):
         assert gif.n_frames == 3  # as many steps as the plan has
     with pytest.raises(ParameterError, match="steps=0"):
         belief_movie(tmp_path / "doors.html", plan, doors, steps=0)
-    with pytest.raises(ParameterError, match="belief_movie needs a POMDP, not str"):
+    with pytest.raises(ParameterError, match=r"pomdp is 'rlsuite/Tiger-v0', not a POMDP; write POMDP\.from_env"):
         belief_movie(tmp_path / "doors.html", plan, "rlsuite/Tiger-v0")
 
 
