@@ -45,13 +45,30 @@ def negated(name: str, values: Tables | SparseLike) -> Tables | SparseLike:
     return 0.0 - validation.array(name, given)
 
 
+class FromArrays(NamedTuple):
+    """The parts of a model. Their probabilities are not checked: who makes a model of them does."""
+
+    rows: Rows
+    """Rewards that do not depend on where a transition leads are a table (S, A)."""
+    n_actions: int
+    can_start: BoolArray
+    """(S,), in which states an episode may start by default"""
+    P: Tables
+    """As it was given."""
+    rows_name: str
+    """What a row is in `P`."""
+
+    def name_the_offender(self) -> None:
+        """Raise `ModelError` if P is not one of probabilities, in the words of who wrote P."""
+        if not is_sparse(self.P):
+            validation.floats("P", self.P)
+        row_checks.probabilities(self.rows.probability, self.rows.indptr, self.n_actions, self.rows_name)
+
+
 def rows_from_arrays(
     P: Tables, R: Tables | SparseLike, *, order: Order | None, terminated: Tables | None, legal: ArrayLike | None
-) -> tuple[Rows, int, BoolArray]:
-    """Return the rows, the number of actions, and the states (S,) bool in which an episode may start by default.
-
-    Rewards that do not depend on where a transition leads are a table (S, A).
-    """
+) -> FromArrays:
+    """Return rows of the arrays that `MDP.from_arrays` takes."""
     if order is not None and order not in ROWS_OF:
         raise ParameterError(unknown("order", order, ROWS_OF))
     tables, by_action = listed_by_action("P", P)
@@ -60,7 +77,7 @@ def rows_from_arrays(
         entries = _entries_of_sparse(tables)
         rows_name = "P[a][s, :]"
     else:
-        dense = validation.floats("P", tables)
+        dense = validation.array("P", tables).astype(np.float64, copy=False)
         layout = "ass" if by_action else order or _shown(dense.shape)
         entries = _entries_of_dense(dense, layout)
         rows_name = ROWS_OF[layout]
@@ -89,7 +106,6 @@ def rows_from_arrays(
     if missing.any():
         s, a = (int(i) for i in np.argwhere(missing)[0])
         row_checks.bad_row_sum(s, a, 0.0, f"{rows_name}; if the action is illegal there, say so with legal=")
-    row_checks.probabilities(entries.probability, indptr, actions, rows_name)
 
     reward = _rewards(paid, rewards_order, entries)
     can_start = np.any(mask, axis=1)
@@ -103,9 +119,10 @@ def rows_from_arrays(
         ended = ~can_start[entries.next_state]
     if is_terminal is not None:
         can_start = can_start & ~is_terminal
-    for made in (indptr, entries.next_state, ended):  # new arrays, which the model need not copy
+    for made in (indptr, entries.next_state, entries.probability, ended):  # new arrays, which the model need not copy
         made.setflags(write=False)
-    return Rows(indptr, entries.next_state, entries.probability, reward, ended), actions, can_start
+    rows = Rows(indptr, entries.next_state, entries.probability, reward, ended)
+    return FromArrays(rows, actions, can_start, tables, rows_name)
 
 
 def is_sparse(tables: object) -> TypeGuard[Sequence[SparseLike]]:
@@ -230,14 +247,30 @@ def _entries_of_dense(dense: FloatArray, order: Order) -> _Entries:
         raise ModelError(f"P has shape {dense.shape}, not (S, A, S){hint}")
     states, actions, _ = dense.shape
     _at_least_one(states, actions)
+    if (copied := _copy_if_positive(dense)) is not None:  # nothing is to be left out
+        next_state = np.empty(dense.size, dtype=np.int32)
+        next_state.reshape(dense.shape)[:] = np.arange(states, dtype=np.int32)
+        return _Entries(np.full((states, actions), states), next_state, copied)
     rows = dense.reshape(-1, states)
-    lengths = np.count_nonzero(rows, axis=1).reshape(states, actions)
-    if lengths.min() == states:  # nothing is to be left out
-        next_state = np.empty(rows.size, dtype=np.int32)
-        next_state.reshape(rows.shape)[:] = np.arange(states)
-        return _Entries(lengths, next_state, rows.ravel())
     positive = rows != 0.0
+    lengths = np.count_nonzero(positive, axis=1).reshape(states, actions)
     return _Entries(lengths, np.nonzero(positive)[1], rows[positive])
+
+
+def _copy_if_positive(dense: FloatArray) -> FloatArray | None:
+    """Return a flat copy of an array (S, A, S) if all entries are positive.
+
+    It is made in parts, which are in the cache when they are read again.
+    """
+    copied = np.empty(dense.size)
+    table = copied.reshape(dense.shape)
+    at_once = max(1, row_checks.ENTRIES // dense[0].size)
+    for first in range(0, dense.shape[0], at_once):
+        part = dense[first : first + at_once]
+        if not part.min() > 0.0:
+            return None
+        table[first : first + at_once] = part
+    return copied
 
 
 def _entries_of_sparse(P: Sequence[SparseLike]) -> _Entries:

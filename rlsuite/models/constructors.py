@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self, cast
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import says_what_to_write
-from rlsuite.errors import ParameterError, UnsuitableEnvironment
+from rlsuite.errors import ModelError, ParameterError, UnsuitableEnvironment
 from rlsuite.models import validation
 from rlsuite.models.aliases import SparseLike
 from rlsuite.models.arrays import Order, Tables, negated, rows_from_arrays, rows_from_pairs
@@ -125,21 +125,26 @@ class Constructors(MdpFields):
         if (R is None) == (costs is None):
             raise ParameterError("rewards R or costs= are needed, and not both: write from_arrays(P, R, gamma=0.9)")
         paid = R if R is not None else negated("costs", cast("Tables | SparseLike", costs))
-        rows, n_actions, can_start = rows_from_arrays(P, paid, order=order, terminated=terminated, legal=legal)
-        model = cls.from_rows(
-            rows.indptr,
-            rows.next_state,
-            rows.probability,
-            rows.reward,
-            terminated=rows.terminated,
-            n_actions=n_actions,
-            gamma=gamma,
-            start=validation.start_distribution(start, can_start),
-            reward_std=reward_std,
-            bernoulli=bernoulli,
-            state_labels=state_labels,
-            action_labels=action_labels,
-        )
+        given = rows_from_arrays(P, paid, order=order, terminated=terminated, legal=legal)
+        rows = given.rows
+        try:
+            model = cls.from_rows(
+                rows.indptr,
+                rows.next_state,
+                rows.probability,
+                rows.reward,
+                terminated=rows.terminated,
+                n_actions=given.n_actions,
+                gamma=gamma,
+                start=validation.start_distribution(start, given.can_start),
+                reward_std=reward_std,
+                bernoulli=bernoulli,
+                state_labels=state_labels,
+                action_labels=action_labels,
+            )
+        except ModelError:
+            given.name_the_offender()
+            raise
         return model if costs is None else model.replace(costs=True)
 
     @classmethod

@@ -14,8 +14,9 @@ from rlsuite.models.validation import ROW_SUM_TOLERANCE, booleans, excess, float
 
 MAX_STATES = 2**31 - 1
 
-# Rows that are summed at a time: all at once, those of a large model would take several arrays of S * A numbers.
-BLOCK = 2**16
+# Rows that are summed at a time: all at once, those of a large model would take several arrays of S * A numbers, and
+# what is looked at twice is still in the cache.
+BLOCK, ENTRIES = 2**16, 2**18
 
 
 def pair_of(indptr: IndexArray, entry: int, n_actions: int) -> str:
@@ -54,7 +55,9 @@ def row_pointers(indptr: IndexArray, n_transitions: int, n_actions: int) -> None
 
 def successors(next_state: AnyArray, states: int, indptr: IndexArray, n_actions: int) -> None:
     """Raise unless every successor is a state."""
-    if next_state.size and (next_state.min() < 0 or next_state.max() >= states):
+    # As a number without a sign, a negative one is larger than every state: one look at them instead of two.
+    whole = next_state.view(f"u{next_state.itemsize}")
+    if whole.size and whole.max() >= states:
         entry = int(np.argmax((next_state < 0) | (next_state >= states)))
         raise ModelError(
             f"transitions[{pair_of(indptr, entry, n_actions)}] leads to state {next_state[entry]}; "
@@ -64,15 +67,17 @@ def successors(next_state: AnyArray, states: int, indptr: IndexArray, n_actions:
 
 def probabilities(probability: FloatArray, indptr: IndexArray, n_actions: int, rows: str = "P[s, a, :]") -> None:
     """Raise unless every nonempty row is a probability distribution; `rows` names the rows in the error."""
-    if probability.size and not probability.min() >= 0.0:  # `not ... >=` instead of `<`: NaN fails, too
-        entry = int(np.argmax(~(probability >= 0.0)))
-        raise ModelError(
-            f"transitions[{pair_of(indptr, entry, n_actions)}] has the probability {probability[entry]:g}; "
-            f"probabilities are at least 0. Rows: {rows}."
-        )
-    for first in range(0, indptr.size - 1, BLOCK):
-        pointers = indptr[first : first + BLOCK + 1]
-        sums = row_sums(probability[pointers[0] : pointers[-1]], pointers - pointers[0])
+    at_once = max(1, min(BLOCK, ENTRIES * (indptr.size - 1) // max(1, probability.size)))
+    for first in range(0, indptr.size - 1, at_once):
+        pointers = indptr[first : first + at_once + 1]
+        entries = probability[pointers[0] : pointers[-1]]
+        if entries.size and not entries.min() >= 0.0:  # `not ... >=` instead of `<`: NaN fails, too
+            entry = int(pointers[0] + np.argmax(~(entries >= 0.0)))
+            raise ModelError(
+                f"transitions[{pair_of(indptr, entry, n_actions)}] has the probability {probability[entry]:g}; "
+                f"probabilities are at least 0. Rows: {rows}."
+            )
+        sums = row_sums(entries, pointers - pointers[0])
         wrong = np.abs(sums - 1.0) > ROW_SUM_TOLERANCE
         wrong &= pointers[1:] > pointers[:-1]
         wrong |= np.isinf(sums)

@@ -20,6 +20,9 @@ PER_SECOND = 4e9
 PER_SYSTEM, PER_ENTRY = 3e5, 300.0
 """To order the unknowns of a linear system takes what a sweep takes for so many entries, and so many for each entry."""
 
+PER_STEP = 2.0
+"""An operation of an elimination within a band takes so many times what a sweep takes for one entry, at most."""
+
 CROWDED = 10.0
 """Unknowns with more neighbours than this many times the root of their number are eliminated last."""
 
@@ -57,6 +60,8 @@ def seconds_to_eliminate(matrix: "Matrix") -> float:
     most = 2.0 / 3.0 * n**3 / PER_SECOND
     if n <= DENSE_LIMIT or most < 1e-3:
         return most
+    if (band := band_of(matrix)) is not None:
+        return PER_STEP * 1e-9 * _operations(n, *band)
     pattern = csr_matrix(matrix + matrix.T)
     few: BoolArray = np.diff(pattern.indptr) <= CROWDED * n**0.5
     kept: IndexArray = np.flatnonzero(few)
@@ -72,6 +77,24 @@ def seconds_to_eliminate(matrix: "Matrix") -> float:
     crowded = n - kept.size
     reach = (position - first + crowded).astype(np.float64)
     return min(most, float(2.0 * (reach**2).sum() + crowded**3) / PER_SECOND)
+
+
+def band_of(matrix: "Matrix") -> tuple[int, int] | None:
+    """Return how far entries lie below and above the diagonal, if that is so little that unknowns need no other order.
+
+    As in a queue, whose states lead to their neighbours: the elimination within the band takes less than to look for an
+    order in which it would take the least.
+    """
+    n = matrix.shape[0]
+    offset = matrix.indices - np.repeat(np.arange(n), np.diff(matrix.indptr))
+    below, above = max(0, -int(offset.min(initial=0))), int(offset.max(initial=0))
+    least = PER_SYSTEM + PER_ENTRY * matrix.nnz
+    return (below, above) if PER_STEP * _operations(n, below, above) <= least else None
+
+
+def _operations(n: int, below: int, above: int) -> float:
+    """Return how many products the elimination of n unknowns takes within a band."""
+    return float(n) * (below + 1) * (below + above + 1)
 
 
 def fixed_point_solver(matrix: "Matrix") -> Callable[[FloatArray], FloatArray]:
@@ -96,6 +119,8 @@ def fixed_point_solver(matrix: "Matrix") -> Callable[[FloatArray], FloatArray]:
     if n <= DENSE_LIMIT:
         dense = np.eye(n) - matrix.toarray()
         return lambda constant: cast("FloatArray", np.linalg.solve(dense, constant))
+    if (band := band_of(matrix)) is not None:
+        return _band_solver(matrix, *band)
     # I - matrix is an M-matrix: elimination without pivoting is stable, so the order may follow sparsity alone.
     system = csc_array(eye_array(n) - matrix)
     options = {"SymmetricMode": True, "Equil": False}
@@ -107,3 +132,21 @@ def fixed_point_solver(matrix: "Matrix") -> Callable[[FloatArray], FloatArray]:
             return factors.solve(constant)
 
     return solve
+
+
+def _band_solver(matrix: "Matrix", below: int, above: int) -> Callable[[FloatArray], FloatArray]:
+    """`fixed_point_solver` within a band."""
+    from scipy.linalg.lapack import dgbtrf, dgbtrs
+
+    n = matrix.shape[0]
+    rows = np.repeat(np.arange(n), np.diff(matrix.indptr))
+    # LAPACK keeps the entry (i, j) in row below + above + i - j of column j; the rows above are for exchanges of rows.
+    height = 2 * below + above + 1
+    place = (below + above + rows - matrix.indices) * n + matrix.indices
+    table: FloatArray = np.zeros((height, n))
+    table[below + above] = 1.0
+    table -= np.bincount(place, weights=matrix.data, minlength=height * n).reshape(height, n)
+    factors, exchanges, singular = dgbtrf(table, below, above)
+    if singular:
+        raise np.linalg.LinAlgError("singular matrix")
+    return lambda constant: dgbtrs(factors, below, above, constant, exchanges)[0]

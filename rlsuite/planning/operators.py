@@ -83,6 +83,8 @@ class Lookahead:
         max over (s, a) of the mean |reward|.
     longest_row : int
         The largest number of transitions of a pair.
+    ordered : bool
+        Whether successors increase within every long row, see `kernels.expected`.
     modulus : float
         beta, rounded up: the factor by which the Bellman operator contracts.
     least_modulus : float
@@ -113,12 +115,13 @@ class Lookahead:
         pointers = (self.indptr.view(np.uint64), self.successor.view(np.uint32))
         rows = (self.n_actions, *pointers, mdp.probability, mdp.terminated)
         found = on_blocks(row_statistics, self.blocks, *rows, self.terminal, any_terminal)
-        least, greatest, longest, mixed = zip(*found, strict=True)
+        least, greatest, longest, mixed, ordered = zip(*found, strict=True)
         if any(mixed):
             self.weight = np.where(mdp.terminated, 0.0, mdp.probability)
             self.terminal[:] = False
         self.reward, self.reward_size = _mean_rewards(mdp, self.blocks)
         self.longest_row = int(max(longest))
+        self.ordered = all(ordered)
         slack = (self.longest_row + 2) * EPS
         self._row_sum = float(max(greatest)) * (1.0 + slack)
         self.modulus = mdp.gamma * self._row_sum
@@ -133,7 +136,8 @@ class Lookahead:
     def rows(self) -> Rows:
         """What kernels over the model's rows read."""
         pointers = (self.indptr.view(np.uint64), self.successor.view(np.uint32))
-        return Rows(self.n_actions, *pointers, self.weight, self.reward, self.mdp.gamma, self.terminal)
+        rows = (*pointers, self.weight, self.reward, self.mdp.gamma, self.terminal, self.ordered)
+        return Rows(self.n_actions, *rows)
 
     @cached_property
     def continuation(self) -> "Matrix":

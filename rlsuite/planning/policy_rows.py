@@ -10,7 +10,7 @@ missing shows in the next d, which is computed in double precision (iterative re
 in single precision, which halves the memory that a sweep has to move.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from rlsuite.planning.certificate import interval, largest_change
 from rlsuite.planning.kernels import ONE, Range, Rows, expected
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.vectors import vector
+
+if TYPE_CHECKING:
+    from rlsuite.planning.operators import Matrix
 
 SINGLE_EPS = float(np.finfo(np.float32).eps)
 """Terms that are smaller, in units of the first, no longer change the sum."""
@@ -75,6 +78,7 @@ def earn(
 def follow(
     begin: int,
     end: int,
+    ordered: bool,
     indptr: PointerArray,
     successor: SuccessorArray,
     weight: FloatArray,
@@ -87,7 +91,7 @@ def follow(
     last = indptr[begin]
     for s in range(np.uint64(begin), np.uint64(end)):
         first, last = last, indptr[s + ONE]
-        value = reward[s] + expected(first, last, successor, weight, ahead)
+        value = reward[s] + expected(first, last, ordered, successor, weight, ahead)
         out[s] = value
         if last > first:
             least = min(least, value - ahead[s])
@@ -126,6 +130,7 @@ def end_series(
 def propagate(
     begin: int,
     end: int,
+    ordered: bool,
     indptr: PointerArray,
     successor: SuccessorArray,
     weight: SingleArray,
@@ -138,7 +143,7 @@ def propagate(
     last = indptr[begin]
     for s in range(np.uint64(begin), np.uint64(end)):
         first, last = last, indptr[s + ONE]
-        follows = expected(first, last, successor, weight, change)
+        follows = expected(first, last, ordered, successor, weight, change)
         out[s] = follows
         total[s] += follows
         if last > first:
@@ -210,6 +215,15 @@ class PolicyRows:
         self.successor: SuccessorArray = np.empty(0, dtype=np.uint32)
         self.weight: NDArray[Any] = np.empty(0, dtype=precision)
 
+    @property
+    def matrix(self) -> "Matrix":
+        """The rows as a csr_array (S, S), which shares their memory; it has weights into terminal states, too."""
+        from scipy.sparse import csr_array
+
+        n, needed = self.indptr.size - 1, int(self.indptr[-1])
+        pointers: Any = (self.successor[:needed].view(np.int32), self.indptr.view(np.int64))
+        return csr_array((self.weight[:needed], *pointers), shape=(n, n))
+
     def take(self, action: StateArray) -> bool:
         """Copy the rows of a policy (S,), -1 for none; return whether it differs from the previous one."""
         lookahead = self._lookahead
@@ -246,7 +260,7 @@ class PolicySteps(PolicyRows):
 
     def follow(self, ahead: FloatArray, out: FloatArray) -> list[Range]:
         """Fill T_pi V into `out`."""
-        chain = (self.indptr, self.successor, self.weight, self.reward)
+        chain = (self._lookahead.ordered, self.indptr, self.successor, self.weight, self.reward)
         return on_blocks(follow, self._lookahead.policy_blocks, *chain, ahead, out)
 
     def follow_in_place(
@@ -298,7 +312,7 @@ class ValueSeries:
     def add_term(self) -> float:
         """Add the next term; return how far apart the bounds on the value of the policy are then."""
         rows, lookahead = self._rows, self._lookahead
-        chain = (rows.indptr, rows.successor, rows.weight)
+        chain = (lookahead.ordered, rows.indptr, rows.successor, rows.weight)
         terms = on_blocks(propagate, lookahead.policy_blocks, *chain, self._change, self._spare, self._total)
         self._change, self._spare = self._spare, self._change
         bounds = interval(lookahead, terms, 0.0)

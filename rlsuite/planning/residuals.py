@@ -85,7 +85,7 @@ def precise_backup(
         for a in range(rows.n_actions):
             row = s * np.uint64(rows.n_actions) + np.uint64(a)
             first, last = rows.indptr[row], rows.indptr[row + ONE]
-            q = rows.reward[row] + rows.gamma * expected(first, last, rows.successor, rows.weight, ahead)
+            q = rows.reward[row] + rows.gamma * expected(first, last, rows.ordered, rows.successor, rows.weight, ahead)
             if last > first and q >= best - tolerance:
                 found = residual(rows, row, ahead, ahead[s])
                 if found > change + tie:

@@ -9,7 +9,7 @@ from rlsuite.core.compilation import interpreted
 from rlsuite.core.interpretation import OnePass
 from rlsuite.models import MDP
 from rlsuite.planning import Lookahead, kernels
-from rlsuite.planning.kernels import backup, backup_in_place, greedy_backup
+from rlsuite.planning.kernels import LONG, action_values, backup, backup_in_place, greedy_backup
 from rlsuite.planning.mdp.value_iteration import backup_of_some
 from rlsuite.planning.policy_rows import PolicyRows, PolicySteps, follow_in_place, propagate
 
@@ -212,7 +212,40 @@ def test_following_one_policy_after_another(problem, seed):
         assert out == pytest.approx(np.where(lookahead.terminal, 0.0, q[states, legal]), abs=1e-12)
         change, spread, total = ahead.astype(np.float32), np.zeros(mdp.n_states, np.float32), np.zeros(mdp.n_states)
         total = total.astype(np.float32)
-        propagate(0, mdp.n_states, single.indptr, single.successor, single.weight, change, spread, total)
+        propagate(
+            0, mdp.n_states, lookahead.ordered, single.indptr, single.successor, single.weight, change, spread, total
+        )
         mean = q[states, legal] - mdp.expected_reward()[states, legal]
         assert spread == pytest.approx(np.where(lookahead.terminal, 0.0, mean), abs=1e-5)
         assert np.array_equal(total, spread)
+
+
+@pytest.mark.parametrize("length", [int(LONG) - 1, int(LONG), int(LONG) + 1, 75])
+@pytest.mark.parametrize("kind", ["run", "gap", "twice", "shuffled"])
+def test_long_rows_of_every_form(length, kind):
+    """`twice` has the ends of a run and is none: a state is led to in two ways, and one in between in no way."""
+    states, rng = 100, np.random.default_rng(length)
+    row = 7 + np.arange(length)
+    if kind == "gap":
+        row[-1] += 5
+    elif kind == "twice":
+        row[5] = row[4]
+    elif kind == "shuffled":
+        row[1:-1] = rng.permutation(row[1:-1])
+    probability, reward = rng.dirichlet(np.ones(length), states), rng.random(states)
+    indptr = np.arange(states + 1) * length
+    mdp = MDP.from_rows(indptr, np.tile(row, states), probability.ravel(), reward, n_actions=1, gamma=GAMMA)
+    lookahead, value = Lookahead(mdp), rng.standard_normal(states)
+    assert lookahead.ordered == (kind in ("run", "gap") or length < LONG)
+    out, action = blank(lookahead)
+    backup(0, states, lookahead.rows, value, out, action)
+    expected = reward + GAMMA * probability @ value[row]
+    np.testing.assert_allclose(out, expected, rtol=1e-13, atol=1e-14)
+    # a run is added up in the same order as other rows
+    assert lookahead.q(value).tobytes() == out.tobytes()
+    action_values(0, states, lookahead.rows._replace(ordered=False), value, out)
+    assert lookahead.q(value).tobytes() == out.tobytes()
+    steps, followed = PolicySteps(lookahead), np.full(states, np.nan)
+    steps.take(np.zeros(states, dtype=np.int32))
+    steps.follow(value, followed)
+    np.testing.assert_allclose(followed, expected, rtol=1e-13, atol=1e-14)

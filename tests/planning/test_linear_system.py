@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, diags_array
 
-from rlsuite.planning.linear_system import DENSE_LIMIT, fixed_point_solver, seconds_to_eliminate, solve_fixed_point
+from rlsuite.planning.linear_system import (
+    DENSE_LIMIT,
+    band_of,
+    fixed_point_solver,
+    seconds_to_eliminate,
+    solve_fixed_point,
+)
 
 
 @pytest.mark.parametrize("n", [3, DENSE_LIMIT, DENSE_LIMIT + 1, 1_000])
@@ -24,6 +30,31 @@ def test_the_sparse_solver_is_the_dense_one():
     constants = rng.standard_normal((n, 2))
     expected = np.linalg.solve(np.eye(n) - matrix, constants)
     np.testing.assert_allclose(fixed_point_solver(csr_array(matrix))(constants), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(("below", "above"), [(0, 0), (0, 2), (3, 1), (40, 40)])
+def test_within_a_band_as_in_any_order(below, above):
+    rng = np.random.default_rng(1)
+    n = 4 * DENSE_LIMIT
+    offsets = range(-below, above + 1)
+    band = diags_array([0.99 / len(offsets) * rng.random(n) for _ in offsets], offsets=offsets, shape=(n, n))
+    matrix = csr_array(band)
+    assert band_of(matrix) == (below, above)
+    assert 0.0 <= seconds_to_eliminate(matrix) < 1.0
+    constants = rng.standard_normal((n, 2))
+    expected = np.linalg.solve(np.eye(n) - matrix.toarray(), constants)
+    np.testing.assert_allclose(fixed_point_solver(matrix)(constants), expected, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(solve_fixed_point(matrix, constants[:, 0]), expected[:, 0], rtol=1e-12, atol=1e-13)
+    shuffled = rng.permutation(n)
+    if below + above > 0:
+        assert band_of(matrix[shuffled][:, shuffled]) is None  # which goes through the sparse solver
+    elsewhere = solve_fixed_point(csr_array(matrix[shuffled][:, shuffled]), constants[shuffled, 0])
+    np.testing.assert_allclose(elsewhere, expected[shuffled, 0], rtol=1e-12, atol=1e-13)
+
+
+def test_a_singular_band_is_refused():
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        solve_fixed_point(csr_array(np.eye(2 * DENSE_LIMIT)), np.ones(2 * DENSE_LIMIT))
 
 
 def test_no_unknowns_have_no_value():

@@ -34,7 +34,7 @@ def test_residuals_are_within_their_bound_of_exact_ones(per_transition: bool) ->
     gained = []
     for seed in range(20):
         lookahead = Lookahead(model := random_model(seed, 12, 2, 0.999, per_transition))
-        n_actions, indptr, successor, weight, reward, gamma, _ = rows = lookahead.rows
+        n_actions, indptr, successor, weight, reward, gamma, *_ = rows = lookahead.rows
         value = solve(model).value
         plain = lookahead.q(value).reshape(-1)
         for row in range(24):

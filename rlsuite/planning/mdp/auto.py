@@ -2,7 +2,7 @@
 
 Small models are solved exactly. For others no property that can be seen beforehand tells which method is the fastest:
 what decides is how fast the chains of good policies mix, how far rewards have to travel, and how much fill-in a linear
-system has, and all of that depends on policies that are not known yet. So three methods work in turns, a slice at a
+system has, and all of that depends on policies that are not known yet. So four methods work in turns, a slice at a
 time, each on values of its own, and a backup after each slice shows by how much the bounds on V* came together. That is
 the rate of the method, and the next slice goes to the one that, at its latest rate, needs the least work to the end.
 A method whose bounds have never been half as close as those of the best one goes on from the values of that one. Until
@@ -17,8 +17,8 @@ Work is counted, not timed: the same model takes the same steps on every machine
 """
 
 from abc import ABC, abstractmethod
-from functools import partial
 from math import inf, log
+from operator import methodcaller
 from typing import Unpack
 
 import numpy as np
@@ -29,12 +29,20 @@ from rlsuite.planning.blocks import fixed_blocks, on_blocks
 from rlsuite.planning.certificate import certified, discounted, interval, largest_change
 from rlsuite.planning.kernels import Range, backup
 from rlsuite.planning.limits import Limits, TimeLimits, takes_limits
-from rlsuite.planning.linear_system import PER_ENTRY, PER_SECOND, PER_SYSTEM, seconds_to_eliminate, solve_fixed_point
+from rlsuite.planning.linear_system import (
+    PER_ENTRY,
+    PER_SECOND,
+    PER_SYSTEM,
+    band_of,
+    seconds_to_eliminate,
+    solve_fixed_point,
+)
 from rlsuite.planning.mdp.gauss_seidel import back_and_forth, follow
 from rlsuite.planning.mdp.modified_policy_iteration import add_terms
 from rlsuite.planning.mdp.policy_evaluation import induced_by_actions
 from rlsuite.planning.mdp.policy_iteration import krylov_value, policy_iteration
 from rlsuite.planning.mdp.stochastic_shortest_path import stochastic_shortest_path
+from rlsuite.planning.mdp.topological import InOrder
 from rlsuite.planning.operators import TINY, Lookahead, typical_value
 from rlsuite.planning.policy_rows import PolicySteps, ValueSeries
 from rlsuite.planning.solution import Solution
@@ -67,6 +75,9 @@ PER_OPERATION = 0.25
 IN_PLACE = 2.0
 """A sweep in place takes so many times what one from a vector into another takes."""
 
+PER_LOOK = 10.0
+"""To find the strongly connected components takes so many times what a sweep takes."""
+
 PER_ITERATION = 12.0
 """The same of an iteration of BiCGSTAB: two products, and four sweeps in place for the preconditioner."""
 
@@ -76,10 +87,11 @@ def auto(mdp: MDP, *, max_iterations: int | None = None, **limits: Unpack[TimeLi
     """Solve an MDP by the method that suits it, or by several in turns.
 
     With gamma = 1 that is `stochastic_shortest_path`; otherwise up to 128 states `policy_iteration`, which is exact.
-    For larger models three methods take turns, the next slice always for the one that will be at the end first, at the
+    For larger models four methods take turns, the next slice always for the one that will be at the end first, at the
     rate at which it last brought the bounds together: sweeps that follow the greedy policy, as in
-    `modified_policy_iteration`; sweeps in place, as in `gauss_seidel`; and `policy_iteration`, by elimination or by
-    BiCGSTAB. A method that is far behind goes on from the values of the best one.
+    `modified_policy_iteration`; sweeps in place, as in `gauss_seidel`; `policy_iteration`, by elimination or by
+    BiCGSTAB; and `topological`, unless most states are in one component. A method that is far behind goes on from the
+    values of the best one.
 
     Parameters
     ----------
@@ -132,7 +144,7 @@ def in_turns(lookahead: Lookahead, watch: Watch) -> Solution:
     with watch:
         now.back_up()
         evaluate = Evaluate(now, watch)
-        methods = (Follow(now, watch, evaluate), Sweep(now, watch), evaluate)
+        methods = (Follow(now, watch, evaluate), Sweep(now, watch), evaluate, Components(now, watch))
         while watch.goes_on(now.bound):
             watch.measure(now.value, lookahead.largest_value)
             if now.bound < OVERTAKEN * closest:
@@ -143,7 +155,7 @@ def in_turns(lookahead: Lookahead, watch: Watch) -> Solution:
             if now.settled:
                 watch.give_up("the changes are down to rounding error")
                 break
-            min(methods, key=partial(Method.left, best=now)).turn(now)
+            min(methods, key=methodcaller("left", now)).turn(now)
             now = min((method.own for method in methods), key=lambda own: own.bound)
         watch.method = max(methods, key=lambda method: method.work).name
     return certified(lookahead, now.value if now.bound <= closest else kept, watch)
@@ -335,6 +347,7 @@ class Evaluate(Method):
         super().__init__(now, watch)
         self.rows = PolicySteps(self.lookahead)
         self.longest, self.seconds = SHORTEST, 0.0
+        self.ordering = PER_SYSTEM + PER_ENTRY * self.per_policy
 
     def iterating(self) -> float:
         """Return the work of as many iterations as are next."""
@@ -342,10 +355,9 @@ class Evaluate(Method):
 
     def eliminating(self) -> float:
         """Return the work of an elimination; only of ordering the unknowns as long as more is not known."""
-        ordering = PER_SYSTEM + PER_ENTRY * self.per_policy
-        if self.watch.left < self.seconds + ordering * LONGEST_ENTRY:  # neither can be stopped on the way
+        if self.watch.left < self.seconds + self.ordering * LONGEST_ENTRY:  # neither can be stopped on the way
             return inf
-        return ordering + self.seconds * PER_SECOND * PER_OPERATION
+        return self.ordering + self.seconds * PER_SECOND * PER_OPERATION
 
     def least(self) -> float:
         """Return the work of the shortest slice."""
@@ -359,6 +371,8 @@ class Evaluate(Method):
             chain, reward = induced_by_actions(self.lookahead, policy.astype(np.int64))
             if self.seconds == 0.0:
                 self.seconds = seconds_to_eliminate(chain)
+                if band_of(chain) is not None:  # no order has to be found
+                    self.ordering = PER_SYSTEM
                 return work, 0.0
             own.value = solve_fixed_point(chain, reward)
         else:
@@ -372,3 +386,47 @@ class Evaluate(Method):
                 return work, 0.0
             own.value = value
         return work, own.back_up()
+
+
+class Components(Method):
+    """Solve one strongly connected component after the other, if none has more than half of the states."""
+
+    name = "topological"
+
+    def __init__(self, now: Progress, watch: Watch) -> None:
+        super().__init__(now, watch)
+        self.in_order: InOrder | None = None
+
+    def overtaken(self, best: Progress) -> bool:
+        """Never: better values of states do not help to solve what leads to them."""
+        return False
+
+    def left(self, best: Progress) -> float:
+        """Return the work that is left, if the other components take as much for each state."""
+        unknown = self.unknown * max(self.least(), self.work)
+        if self.in_order is None or self.in_order.share == 0.0:
+            return unknown
+        share = self.in_order.share
+        return min(unknown, self.work * (1.0 - share) / share) if share < 1.0 else inf
+
+    def least(self) -> float:
+        """Return the work of the shortest slice."""
+        return PER_LOOK * self.entries
+
+    def slice(self) -> tuple[float, float]:
+        """Find the components, or solve some of them."""
+        if self.in_order is None:
+            self.in_order = InOrder(self.lookahead, self.watch.tol)
+            if 2 * self.in_order.largest > self.lookahead.n_states:
+                self.in_order.share = 1.0
+            return self.least(), 0.0
+        work, most = 0.0, max(self.least(), self.work)
+        while self.in_order.share < 1.0:
+            backups = self.in_order.go_on(self.lookahead.n_states)
+            work += IN_PLACE * backups * self.entries / self.lookahead.n_states
+            if work >= most or self.watch.hurries:
+                break
+        if self.in_order.share == 1.0:
+            np.copyto(self.own.value, self.in_order.value)
+            return work + self.entries, self.own.back_up()
+        return work, 0.0

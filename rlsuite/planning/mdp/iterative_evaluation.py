@@ -181,9 +181,10 @@ class Chain:
         earned = np.bincount(taken // actions, probability * lookahead.reward[taken], minlength=states)
         self.reward: FloatArray = earned.astype(np.float64, copy=False)
         self.filled = row_lengths > 0
+        self._ordered = lookahead.ordered and taken.size == np.count_nonzero(row_lengths)  # of one action each
         going_on: FloatArray = np.zeros(states)
         open_states: FloatArray = np.where(lookahead.terminal, 0.0, 1.0)
-        rows = (self.indptr, self.successor, self.weight, np.zeros(states))
+        rows = (self._ordered, self.indptr, self.successor, self.weight, np.zeros(states))
         on_blocks(follow, self._blocks, *rows, open_states, going_on)
         # An entry of T_pi V is a sum of products of at most this many factors and summands, see `Lookahead.rounding`.
         self._terms = int(row_lengths.max(initial=0)) + actions
@@ -194,7 +195,7 @@ class Chain:
 
     def follow(self, ahead: FloatArray, out: FloatArray) -> list[Range]:
         """Fill T_pi V into `out`, 0 at states without a row, and return the changes of each block."""
-        rows = (self.indptr, self.successor, self.weight, self.reward)
+        rows = (self._ordered, self.indptr, self.successor, self.weight, self.reward)
         return on_blocks(follow, self._blocks, *rows, ahead, out)
 
     def rounding(self, value: FloatArray) -> float:

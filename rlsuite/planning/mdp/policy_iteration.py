@@ -11,11 +11,11 @@ import numpy as np
 from rlsuite.core.clock import Clock, OutOfTime
 from rlsuite.core.threads import one_blas_thread
 from rlsuite.models import MDP
-from rlsuite.models.aliases import FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
+from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
 from rlsuite.planning.certificate import certified, discounted, width
 from rlsuite.planning.kernels import backup_in_place
 from rlsuite.planning.limits import Limits, takes_limits
-from rlsuite.planning.linear_system import seconds_to_eliminate, solve_fixed_point
+from rlsuite.planning.linear_system import band_of, seconds_to_eliminate, solve_fixed_point
 from rlsuite.planning.mdp.policy_evaluation import induced_by_actions
 from rlsuite.planning.operators import EPS, Lookahead, best, greedy, typical_value
 from rlsuite.planning.policy_rows import PolicySteps, follow_in_place
@@ -35,6 +35,9 @@ PATIENCE = 10
 DIRECT = 2_000
 """Up to this many states a policy is evaluated by elimination, for more by a Krylov method."""
 
+LONGEST_SECONDS = 10.0
+"""An elimination that confirms that no policy is better may take so long."""
+
 MAX_CHANGING = 1e-3
 """Share of the states whose action may still change when the sweeps that find a first policy end."""
 
@@ -46,8 +49,10 @@ def policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     Begins with the greedy policy after a few sweeps in place, as many as change it. Each policy is evaluated
     by one linear system, then every state changes to its best action if that is better by more than rounding. The last
     policy is optimal, up to rounding, which the certificate then bounds; `tol` only decides what counts as converged.
-    Up to 2,000 states the linear system is solved directly, if there is time enough for that, else by BiCGSTAB with
-    symmetric Gauss-Seidel as preconditioner: in a model without structure the factors of a direct solver are dense.
+    Up to 2,000 states, and where states only lead to others nearby, as in a queue, the linear system is solved
+    directly, if there is time enough for that, else by BiCGSTAB with symmetric Gauss-Seidel as preconditioner: in a
+    model without structure the factors of a direct solver are dense. BiCGSTAB may fail. So if no action is better but
+    the bounds are too far apart, the linear system is solved directly once more, if that takes less than ten seconds.
     In exact arithmetic the values rise from policy to policy, so a sum that does not rise is due to rounding, and ends
     the search too.
 
@@ -88,32 +93,40 @@ def policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     lookahead = discounted(mdp, "policy_iteration")
     states = np.arange(mdp.n_states)
     before = np.zeros(mdp.n_states)
+    direct = begun = False
     with watch:
         value, policy = _first_policy(lookahead, watch)
         while watch.goes_on(np.inf):
-            evaluated = _evaluated(lookahead, policy, before, watch)
+            evaluated = _evaluated(lookahead, policy, before, watch, most=LONGEST_SECONDS if direct else 0.0)
             if watch.hurries:  # a value from an evaluation that was cut short may be worse than the one before
                 value = min(value, lookahead.ahead(evaluated), key=partial(width, lookahead))
                 continue
-            if watch.iterations > 1 and not evaluated.sum() > value.sum():
+            better: BoolArray = np.zeros(mdp.n_states, dtype=np.bool_)
+            if not begun or evaluated.sum() > value.sum():
+                begun = True
+                value = before = evaluated
+                q = lookahead.q(value)
+                better = best(q) > q[states, policy] + 2.0 * lookahead.rounding(value)
+                better &= policy >= 0
+                policy = np.where(better, greedy(q), policy)
+            if better.any():
+                continue
+            if direct or width(lookahead, value) <= watch.tol:
                 break
-            value = before = evaluated
-            q = lookahead.q(value)
-            better = best(q) > q[states, policy] + 2.0 * lookahead.rounding(value)
-            better &= policy >= 0
-            if not better.any():
-                break
-            policy = np.where(better, greedy(q), policy)
+            direct, begun = True, False  # BiCGSTAB may have failed: the value of this policy once more
     return certified(lookahead, value, watch)
 
 
-def _evaluated(lookahead: Lookahead, policy: IndexArray, before: FloatArray, watch: Watch) -> FloatArray:
-    if lookahead.n_states <= DIRECT:
-        chain, reward = induced_by_actions(lookahead, policy)
-        if watch.left == np.inf or seconds_to_eliminate(chain) < watch.left:
-            return solve_fixed_point(chain, reward)
+def _evaluated(lookahead: Lookahead, policy: IndexArray, before: FloatArray, watch: Watch, most: float) -> FloatArray:
+    """Return V_pi by elimination, if there are few unknowns or it takes at most so many seconds, or by BiCGSTAB."""
     rows = PolicySteps(lookahead)
     rows.take(np.where(lookahead.terminal, -1, policy).astype(np.int32))
+    few = lookahead.n_states <= DIRECT or band_of(rows.matrix) is not None
+    if few or most > 0.0:
+        chain, reward = induced_by_actions(lookahead, policy)
+        most = min(watch.left, np.inf if few else most)
+        if most == np.inf or seconds_to_eliminate(chain) < most:
+            return solve_fixed_point(chain, reward)
     return krylov_value(rows, lookahead.ahead(before), watch)
 
 
@@ -155,12 +168,10 @@ def krylov_value(rows: PolicySteps, initial: FloatArray, clock: Clock, longest: 
     ndarray (S,) float64
         No accuracy is guaranteed: the planner certifies the value that it computes from this one.
     """
-    from scipy.sparse import csr_array
     from scipy.sparse.linalg import LinearOperator, bicgstab
 
     n = initial.size
-    chain = (rows.indptr, rows.successor, rows.weight)
-    matrix = csr_array((rows.weight, rows.successor.view(np.int32), rows.indptr.view(np.int64)), shape=(n, n))
+    chain, matrix = (rows.indptr, rows.successor, rows.weight), rows.matrix
 
     def residual(value: FloatArray) -> FloatArray:
         return value - cast("FloatArray", matrix @ value)

@@ -77,19 +77,52 @@ def topological(mdp: MDP, *, max_iterations: int = 1_000_000, **limits: Unpack[T
     """
     watch = Watch("topological", max_iterations=max_iterations, **limits)
     lookahead = discounted(mdp, "topological")
-    components = strong_components(mdp, edges(mdp))
-    value: FloatArray = np.zeros(mdp.n_states)
-    done: IndexArray = np.zeros(2, dtype=np.int64)
-    tables = (lookahead.rows, components.indptr, components.members)
-    small = (enough(lookahead, watch.tol), *_rounding(lookahead))
-    chunk = chunk_of_backups(mdp, mdp.n_transitions / mdp.n_states)
+    in_order = InOrder(lookahead, watch.tol)
     backups = 0
     with watch:
-        while done[COMPONENT] < components.indptr.size - 1 and watch.goes_on(np.inf):
-            budget = min(chunk, max_iterations * mdp.n_states - backups)
-            backups += _solve_components(budget, *tables, *small, done, value)
+        while in_order.share < 1.0 and watch.goes_on(np.inf):
+            backups += in_order.go_on(max_iterations * mdp.n_states - backups)
             watch.iterations = -(-backups // mdp.n_states)
-    return certified(lookahead, value, watch)
+    return certified(lookahead, in_order.value, watch)
+
+
+class InOrder:
+    """The components one after the other, as far as they are solved.
+
+    Parameters
+    ----------
+    lookahead : Lookahead
+        The model, prepared.
+    tol : float
+        How close the bounds are to be.
+
+    Attributes
+    ----------
+    value : ndarray (S,) float64
+        The values of solved components, 0 of others.
+    largest : int
+        Number of states of the largest component.
+    share : float
+        Share of the states in solved components.
+    """
+
+    def __init__(self, lookahead: Lookahead, tol: float) -> None:
+        mdp = lookahead.mdp
+        components = strong_components(mdp, edges(mdp))
+        self.value: FloatArray = np.zeros(mdp.n_states)
+        self.largest = int(np.diff(components.indptr).max())
+        self.share = 0.0
+        self._begins = components.indptr
+        self._done: IndexArray = np.zeros(2, dtype=np.int64)
+        self._tables = (lookahead.rows, components.indptr, components.members)
+        self._small = (enough(lookahead, tol), *_rounding(lookahead))
+        self._chunk = chunk_of_backups(mdp, mdp.n_transitions / mdp.n_states)
+
+    def go_on(self, most: int) -> int:
+        """Do at most some ten milliseconds of backups, and at most `most`; return how many."""
+        backups = _solve_components(min(self._chunk, most), *self._tables, *self._small, self._done, self.value)
+        self.share = float(self._begins[self._done[COMPONENT]]) / self.value.size
+        return backups
 
 
 def chunk_of_backups(mdp: MDP, work: float) -> int:

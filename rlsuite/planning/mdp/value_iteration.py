@@ -110,7 +110,9 @@ def backup_of_some(
             if suboptimal[row]:
                 continue
             first, last = rows.indptr[row], rows.indptr[row + ONE]
-            value = rows.reward[row] + rows.gamma * expected(first, last, rows.successor, rows.weight, ahead)
+            value = rows.reward[row] + rows.gamma * expected(
+                first, last, rows.ordered, rows.successor, rows.weight, ahead
+            )
             if value > best and last > first:
                 best = value
             if value < floor:

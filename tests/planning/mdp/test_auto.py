@@ -89,6 +89,26 @@ def layers(gamma: float) -> MDP:
     return MDP.from_rows(indptr, to.ravel(), probability, rng.random(3 * DENSE), n_actions=3, gamma=gamma)
 
 
+def growth(size: int, gamma: float) -> MDP:
+    """Classes of five states that lead to each other and on to larger ones; the states are in no order."""
+    rng, names = np.random.default_rng(4), np.random.default_rng(5).permutation(size)
+    first = np.arange(size) // 5 * 5
+    to = first[:, None, None] + rng.integers(5, size=(size, 3, 3))
+    to[:, :, 2] = np.minimum(to[:, :, 2] + 5 * rng.integers(0, 3, size=(size, 3)), size - 1)
+    indptr = np.arange(0, to.size + 1, 3)
+    probability = rng.dirichlet(np.ones(3), 3 * size).ravel()
+    by_name = names[to][np.argsort(names)]
+    return MDP.from_rows(indptr, by_name.ravel(), probability, rng.random(3 * size), n_actions=3, gamma=gamma)
+
+
+def test_small_classes_are_solved_one_after_the_other() -> None:
+    model = growth(10_000, 0.99)
+    found, alone = solve(model), solve(model, "topological")
+    assert found.method == "topological"
+    assert found.converged
+    assert np.abs(found.value - alone.value).max() <= found.error_bound + alone.error_bound
+
+
 @pytest.mark.parametrize("gamma", [0.99, 0.9999])
 def test_no_kind_of_model_takes_long(gamma: float) -> None:
     """Each of these is slow for at least one of the methods; slices are counted, and grow with the work."""
@@ -96,6 +116,7 @@ def test_no_kind_of_model_takes_long(gamma: float) -> None:
         chain(gamma),
         clusters(gamma),
         layers(gamma),
+        growth(DENSE, gamma),
         corridor(gamma, first_action_leads_on=True),
         corridor(gamma, first_action_leads_on=False),
     ):
