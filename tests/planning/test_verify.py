@@ -190,18 +190,8 @@ def test_it_runs_alone_and_imports_nothing_else(tmp_path):
     assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
 
 
-def lines_of_code(path: Path) -> int:
-    """Lines that are neither blank nor part of a docstring."""
-    source = path.read_text()
-    documented = set[int]()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
-            documented |= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
-    return sum(bool(line.strip()) and k not in documented for k, line in enumerate(source.splitlines(), 1))
-
-
 def test_it_is_short():
-    assert lines_of_code(FILE) <= 120
+    assert len(FILE.read_text().splitlines()) <= 120
 
 
 def test_the_page_shows_both_checkers_whole():
@@ -311,16 +301,20 @@ def test_refusals_name_what_is_wrong():
 def test_damaged_models_are_refused():
     right = "state a 2 2 go\nstate b 2 2 go\n"
     for change, sentence in [
-        (("discount: 0.5\n", ""), "'no discount:' is not a number"),
+        (("discount: 0.5\n", ""), "no discount:"),
         (("discount: 0.5", "discount: 1.5"), "no discount in"),
         (("T: go : a : b 1", "T: go : a : b 0.99"), "sums to 0.99, not 1"),
-        (("T: go : a : b 1", "T: go : a : b -1"), "has a . or a minus"),
-        (("T: go : a : b 1", "T: go : a : c 1"), "are not an action and two states"),
-        (("T: go : a : b 1", "T: go\n0 1\n1 0"), "not plain|not enough values|unknown statement"),
-        (("T: go : a : b 1", "T: go : a : b 1\nT: go : a : b 1"), "given twice"),
+        (("T: go : a : b 1", "T: go : a : b -1"), "T: go : a has a . or a minus"),
+        (("T: go : a : b 1", "T: go : * : b 1"), "T: go : . has a . or a minus"),
+        (("T: go : a : b 1", "T: go : a : c 1"), "not of an action and two states, or twice: 'T: go : a : c 1'"),
+        (("T: go : a : b 1", "T: go\n0 1\n1 0"), "an unknown statement"),
+        (("T: go : a : b 1", "T: go : a : b 1\nT: go : a : b 1"), "or twice: 'T: go : a : b 1'"),
         (("R: go : * : b 1", "R: go : * : b 1\nR: go : a : * 1"), "two lines R: are about go : a : b"),
         (("R: go : * : b 1", "S: go : * : b 1"), "an unknown statement"),
+        (("R: go : * : b 1", "R: go : * : c 1"), "not of an action and two states"),
         (("states: a b", "states: a b b"), "equal states"),
+        (("states: a b", "states: 0"), "not of an action and two states"),
+        (("actions: go\n", ""), "not of an action and two states"),
         (("discount: 0.5", "discount: 0.5\ndiscount: 0.6"), "an unknown statement, or given twice"),
         (("values: reward", "values: fun"), "'fun' is neither reward nor cost"),
     ]:

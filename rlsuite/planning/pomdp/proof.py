@@ -82,13 +82,12 @@ def arrays_of(model: Model) -> Arrays:
     for action in model.actions:
         parts: dict[str, list[tuple[float, int, int]]] = {view: [] for view in model.seen}
         for state in model.states:
-            _, views, total = model.rows[state][action]
-            for view, part in views.items():
-                parts[view] += [(w / total, number_of[state], number_of[then]) for then, w in part.items()]
+            _, weights, total = model.rows[state][action]
+            for (view, then), w in weights.items():
+                parts[view].append((w / total, number_of[state], number_of[then]))
         joint.append([None if not each else _matrix(each, len(number_of)) for each in parts.values()])
     reward = np.array([[float(model.rows[state][action][0]) for state in model.states] for action in model.actions])
-    weight = sum(model.start.values())
-    start = np.array([model.start.get(state, 0) / weight for state in model.states])
+    start = np.array([float(model.start.get(state, 0)) for state in model.states])
     return Arrays(reward, joint, start, float(model.gamma))
 
 
@@ -414,6 +413,7 @@ def proof_of_plan(text: str, spare: int, vectors: FloatArray, actions: IndexArra
     ]
     lines += [f"upper {action} {row(own)}" for action, own in zip(model.actions, uppers, strict=True)]
     for belief, bound, use in zip(points.beliefs.tolist(), high, points.use, strict=True):
-        weights = " ".join(f"{state}={b!r}" for state, b in zip(model.states, belief, strict=True) if b)
-        lines.append(f"point {row(bound[np.newaxis])} {' '.join(map(str, use.reshape(-1).tolist()))} {weights}")
+        uses = " ".join(str(k) if k >= 0 else "-" for k in use.reshape(-1).tolist())
+        weights = " ".join(repr(b) if b else "0" for b in belief)
+        lines.append(f"point {uses} {row(bound[np.newaxis])} {weights}")
     return "".join(f"{line}\n" for line in [*lines, f"value {row(np.array(bounds))}"])
