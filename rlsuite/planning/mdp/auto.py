@@ -404,9 +404,11 @@ class Components(Method):
     def left(self, best: Progress) -> float:
         """Return the work that is left, if the other components take as much for each state."""
         unknown = self.unknown * max(self.least(), self.work)
-        if self.in_order is None or self.in_order.share == 0.0:
-            return unknown
+        if self.in_order is None:  # to find them cannot be stopped on the way
+            return inf if self.watch.left < self.least() * LONGEST_ENTRY else unknown
         share = self.in_order.share
+        if share == 0.0:
+            return unknown
         return min(unknown, self.work * (1.0 - share) / share) if share < 1.0 else inf
 
     def least(self) -> float:
