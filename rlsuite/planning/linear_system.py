@@ -20,8 +20,8 @@ PER_SECOND = 4e9
 PER_SYSTEM, PER_ENTRY = 3e5, 300.0
 """To order the unknowns of a linear system takes what a sweep takes for so many entries, and so many for each entry."""
 
-PER_STEP = 2.0
-"""An operation of an elimination within a band takes so many times what a sweep takes for one entry, at most."""
+PER_PLACE, PER_STEP = 8.0, 2.0
+"""To fill a place of a band takes what a sweep takes for so many entries, and so does an operation within it."""
 
 CROWDED = 10.0
 """Unknowns with more neighbours than this many times the root of their number are eliminated last."""
@@ -61,7 +61,7 @@ def seconds_to_eliminate(matrix: "Matrix") -> float:
     if n <= DENSE_LIMIT or most < 1e-3:
         return most
     if (band := band_of(matrix)) is not None:
-        return PER_STEP * 1e-9 * _operations(n, *band)
+        return 1e-9 * _entries_within(n, *band)
     pattern = csr_matrix(matrix + matrix.T)
     few: BoolArray = np.diff(pattern.indptr) <= CROWDED * n**0.5
     kept: IndexArray = np.flatnonzero(few)
@@ -89,12 +89,12 @@ def band_of(matrix: "Matrix") -> tuple[int, int] | None:
     offset = matrix.indices - np.repeat(np.arange(n), np.diff(matrix.indptr))
     below, above = max(0, -int(offset.min(initial=0))), int(offset.max(initial=0))
     least = PER_SYSTEM + PER_ENTRY * matrix.nnz
-    return (below, above) if PER_STEP * _operations(n, below, above) <= least else None
+    return (below, above) if _entries_within(n, below, above) <= least else None
 
 
-def _operations(n: int, below: int, above: int) -> float:
-    """Return how many products the elimination of n unknowns takes within a band."""
-    return float(n) * (below + 1) * (below + above + 1)
+def _entries_within(n: int, below: int, above: int) -> float:
+    """Return for how many entries a sweep takes as long as the elimination of n unknowns within a band."""
+    return float(n) * (2 * below + above + 1) * (PER_PLACE + PER_STEP * below)
 
 
 def fixed_point_solver(matrix: "Matrix") -> Callable[[FloatArray], FloatArray]:
@@ -146,7 +146,8 @@ def _band_solver(matrix: "Matrix", below: int, above: int) -> Callable[[FloatArr
     table: FloatArray = np.zeros((height, n))
     table[below + above] = 1.0
     table -= np.bincount(place, weights=matrix.data, minlength=height * n).reshape(height, n)
-    factors, exchanges, singular = dgbtrf(table, below, above)
+    with one_blas_thread():
+        factors, exchanges, singular = dgbtrf(table, below, above)
     if singular:
         raise np.linalg.LinAlgError("singular matrix")
     return lambda constant: dgbtrs(factors, below, above, constant, exchanges)[0]

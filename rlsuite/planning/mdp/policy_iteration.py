@@ -12,7 +12,7 @@ from rlsuite.core.clock import Clock, OutOfTime
 from rlsuite.core.threads import one_blas_thread
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
-from rlsuite.planning.certificate import certified, discounted, width
+from rlsuite.planning.certificate import bounded, certified, discounted, width
 from rlsuite.planning.kernels import backup_in_place
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.linear_system import band_of, seconds_to_eliminate, solve_fixed_point
@@ -93,7 +93,7 @@ def policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     lookahead = discounted(mdp, "policy_iteration")
     states = np.arange(mdp.n_states)
     before = np.zeros(mdp.n_states)
-    direct = begun = False
+    direct, begun = mdp.n_states <= DIRECT, False
     with watch:
         value, policy = _first_policy(lookahead, watch)
         while watch.goes_on(np.inf):
@@ -111,7 +111,7 @@ def policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
                 policy = np.where(better, greedy(q), policy)
             if better.any():
                 continue
-            if direct or width(lookahead, value) <= watch.tol:
+            if direct or bounded(lookahead, value, watch).converged:
                 break
             direct, begun = True, False  # BiCGSTAB may have failed: the value of this policy once more
     return certified(lookahead, value, watch)
