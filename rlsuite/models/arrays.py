@@ -46,7 +46,7 @@ def negated(name: str, values: Tables | SparseLike) -> Tables | SparseLike:
 
 
 class FromArrays(NamedTuple):
-    """The parts of a model. Their probabilities are not checked: who makes a model of them does."""
+    """The parts of a model. The probabilities are not checked yet: the model does that when it is made of them."""
 
     rows: Rows
     """Rewards that do not depend on where a transition leads are a table (S, A)."""
@@ -54,15 +54,19 @@ class FromArrays(NamedTuple):
     can_start: BoolArray
     """(S,), in which states an episode may start by default"""
     P: Tables
-    """As it was given."""
+    """The array, or the matrices of actions."""
     rows_name: str
     """What a row is in `P`."""
 
-    def name_the_offender(self) -> None:
-        """Raise `ModelError` if P is not one of probabilities, in the words of who wrote P."""
-        if not is_sparse(self.P):
-            validation.floats("P", self.P)
-        row_checks.probabilities(self.rows.probability, self.rows.indptr, self.n_actions, self.rows_name)
+    def fault_of_p(self, error: ModelError) -> ModelError:
+        """Return what is wrong with the entries of P, with their indices in P; `error` if nothing is."""
+        try:
+            if not is_sparse(self.P):
+                validation.floats("P", self.P)
+            row_checks.probabilities(self.rows.probability, self.rows.indptr, self.n_actions, self.rows_name)
+        except ModelError as named:
+            return named
+        return error
 
 
 def rows_from_arrays(
@@ -98,6 +102,8 @@ def rows_from_arrays(
             mask &= feasible
 
     if not mask.all():
+        if not is_sparse(tables):
+            validation.floats("P", tables)  # what is left out, the model does not check
         entries = entries.within(mask)
     indptr = np.zeros(states * actions + 1, dtype=np.int64)
     np.cumsum(entries.lengths, out=indptr[1:])

@@ -142,9 +142,8 @@ class Constructors(MdpFields):
                 state_labels=state_labels,
                 action_labels=action_labels,
             )
-        except ModelError:
-            given.name_the_offender()
-            raise
+        except ModelError as error:
+            raise given.fault_of_p(error) from None
         return model if costs is None else model.replace(costs=True)
 
     @classmethod

@@ -19,7 +19,7 @@ import numpy as np
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import fits_in_memory, fraction, whole_number
 from rlsuite.core.keywords import made_from_arrays, says_what_to_write
-from rlsuite.errors import ModelError, ParameterError, unknown
+from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import row_checks, validation
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, Rows, StateArray
 
@@ -102,11 +102,7 @@ class MdpFields(Named):
         row_checks.row_pointers(indptr, given_next.size, n_actions)
         reward = row_checks.rewards(reward, indptr, n_actions)
         row_checks.successors(given_next, states, indptr, n_actions)
-        try:  # what is not finite has a wrong sum, too
-            row_checks.probabilities(probability, indptr, n_actions)
-        except ModelError:
-            validation.floats("probability", probability)
-            raise
+        row_checks.probabilities(probability, indptr, n_actions)
         validation.distribution("start", start)
         row_checks.ends(given_next, terminated, start, indptr, n_actions)
         row_checks.reward_noise(reward, reward_std, bernoulli, indptr, n_actions)

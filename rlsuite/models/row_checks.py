@@ -14,8 +14,8 @@ from rlsuite.models.validation import ROW_SUM_TOLERANCE, booleans, excess, float
 
 MAX_STATES = 2**31 - 1
 
-# Rows that are summed at a time: all at once, those of a large model would take several arrays of S * A numbers, and
-# what is looked at twice is still in the cache.
+# At most so many rows, with about so many transitions, are checked at a time: all at once, those of a large model would
+# take several arrays of S * A numbers, and what is read twice is still in the cache.
 BLOCK, ENTRIES = 2**16, 2**18
 
 
@@ -56,7 +56,7 @@ def row_pointers(indptr: IndexArray, n_transitions: int, n_actions: int) -> None
 def successors(next_state: AnyArray, states: int, indptr: IndexArray, n_actions: int) -> None:
     """Raise unless every successor is a state."""
     # As a number without a sign, a negative one is larger than every state: one look at them instead of two.
-    whole = next_state.view(f"u{next_state.itemsize}")
+    whole = next_state.view(next_state.dtype.str.replace("i", "u"))
     if whole.size and whole.max() >= states:
         entry = int(np.argmax((next_state < 0) | (next_state >= states)))
         raise ModelError(
@@ -66,22 +66,28 @@ def successors(next_state: AnyArray, states: int, indptr: IndexArray, n_actions:
 
 
 def probabilities(probability: FloatArray, indptr: IndexArray, n_actions: int, rows: str = "P[s, a, :]") -> None:
-    """Raise unless every nonempty row is a probability distribution; `rows` names the rows in the error."""
+    """Raise unless every nonempty row is a probability distribution; `rows` names the rows in the error.
+
+    An entry that is not finite fails one of the two checks, and is named then.
+    """
     at_once = max(1, min(BLOCK, ENTRIES * (indptr.size - 1) // max(1, probability.size)))
     for first in range(0, indptr.size - 1, at_once):
         pointers = indptr[first : first + at_once + 1]
         entries = probability[pointers[0] : pointers[-1]]
         if entries.size and not entries.min() >= 0.0:  # `not ... >=` instead of `<`: NaN fails, too
+            floats("probability", probability)
             entry = int(pointers[0] + np.argmax(~(entries >= 0.0)))
             raise ModelError(
                 f"transitions[{pair_of(indptr, entry, n_actions)}] has the probability {probability[entry]:g}; "
                 f"probabilities are at least 0. Rows: {rows}."
             )
-        sums = row_sums(entries, pointers - pointers[0])
+        with np.errstate(over="ignore"):
+            sums = row_sums(entries, pointers - pointers[0])
         wrong = np.abs(sums - 1.0) > ROW_SUM_TOLERANCE
         wrong &= pointers[1:] > pointers[:-1]
         wrong |= np.isinf(sums)
         if wrong.any():
+            floats("probability", probability)
             row = int(np.argmax(wrong))
             bad_row_sum(*divmod(first + row, n_actions), float(sums[row]), rows)
 

@@ -132,9 +132,9 @@ def expected(
 ) -> float:
     """Return sum_s' c(s' | s, a) V(s') of the row ``first : last``, in the precision of both; it is inlined.
 
-    A long row has four sums, as an addition need not wait for the last one then. If successors increase within it and
-    its ends are as far apart as it is long, it leads to every state in between, as rows of dense arrays do: then the
-    successors need not be read, and the four sums are one instruction.
+    A long row has four sums, as an addition need not wait for the last one then. If successors increase within it, and
+    from the first to the last there are as many states as it has entries, it leads to each of them, as rows of dense
+    arrays do: then the successors need not be read.
     """
     follows: Any = weight.dtype.type(0.0)
     if last - first < LONG:

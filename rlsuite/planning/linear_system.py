@@ -17,11 +17,14 @@ DENSE_LIMIT = 64
 PER_SECOND = 4e9
 """Operations of an elimination that a machine does in a second, at least."""
 
+LONGEST_ENTRY = 4e-9
+"""Seconds that an entry of a sweep takes, at most."""
+
 PER_SYSTEM, PER_ENTRY = 3e5, 300.0
 """To order the unknowns of a linear system takes what a sweep takes for so many entries, and so many for each entry."""
 
 PER_PLACE, PER_STEP = 8.0, 2.0
-"""To fill a place of a band takes what a sweep takes for so many entries, and so does an operation within it."""
+"""What one place of a band takes, and one operation of the elimination within it, in entries of a sweep."""
 
 CROWDED = 10.0
 """Unknowns with more neighbours than this many times the root of their number are eliminated last."""
@@ -61,7 +64,7 @@ def seconds_to_eliminate(matrix: "Matrix") -> float:
     if n <= DENSE_LIMIT or most < 1e-3:
         return most
     if (band := band_of(matrix)) is not None:
-        return 1e-9 * _entries_within(n, *band)
+        return 1e-3 + LONGEST_ENTRY * _work_within(n, *band)
     pattern = csr_matrix(matrix + matrix.T)
     few: BoolArray = np.diff(pattern.indptr) <= CROWDED * n**0.5
     kept: IndexArray = np.flatnonzero(few)
@@ -79,21 +82,30 @@ def seconds_to_eliminate(matrix: "Matrix") -> float:
     return min(most, float(2.0 * (reach**2).sum() + crowded**3) / PER_SECOND)
 
 
-def band_of(matrix: "Matrix") -> tuple[int, int] | None:
+def band_of(matrix: "Matrix", left_out: BoolArray | None = None) -> tuple[int, int] | None:
     """Return how far entries lie below and above the diagonal, if that is so little that unknowns need no other order.
 
     As in a queue, whose states lead to their neighbours: the elimination within the band takes less than to look for an
     order in which it would take the least.
+
+    Parameters
+    ----------
+    matrix : csr_array (n, n) float64
+        The matrix.
+    left_out : ndarray (n,) bool, optional
+        Columns that do not count.
     """
     n = matrix.shape[0]
     offset = matrix.indices - np.repeat(np.arange(n), np.diff(matrix.indptr))
+    if left_out is not None:
+        offset = offset[~left_out[matrix.indices]]
     below, above = max(0, -int(offset.min(initial=0))), int(offset.max(initial=0))
     least = PER_SYSTEM + PER_ENTRY * matrix.nnz
-    return (below, above) if _entries_within(n, below, above) <= least else None
+    return (below, above) if _work_within(n, below, above) <= least else None
 
 
-def _entries_within(n: int, below: int, above: int) -> float:
-    """Return for how many entries a sweep takes as long as the elimination of n unknowns within a band."""
+def _work_within(n: int, below: int, above: int) -> float:
+    """Return the work of eliminating n unknowns within a band, in entries of a sweep."""
     return float(n) * (2 * below + above + 1) * (PER_PLACE + PER_STEP * below)
 
 
@@ -135,7 +147,7 @@ def fixed_point_solver(matrix: "Matrix") -> Callable[[FloatArray], FloatArray]:
 
 
 def _band_solver(matrix: "Matrix", below: int, above: int) -> Callable[[FloatArray], FloatArray]:
-    """`fixed_point_solver` within a band."""
+    """`fixed_point_solver` of a csr_array (n, n), within its band."""
     from scipy.linalg.lapack import dgbtrf, dgbtrs
 
     n = matrix.shape[0]

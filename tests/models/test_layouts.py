@@ -445,3 +445,30 @@ def test_a_dense_array_that_no_memory_holds_is_refused_at_once():
     ring = MDP.from_rows(np.arange(n + 1), np.roll(np.arange(n), -1), np.ones(n), np.zeros(n), n_actions=1, gamma=0.9)
     with pytest.raises(ParameterError, match=r"^a dense array of 1000000 states needs 32,000 GB"):
         ring.dense()
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_a_wrong_entry_is_named_as_it_was_written_and_nothing_else(wrong):
+    P = np.full((2, 3, 3), 1 / 3)
+    P[1, 0, 2] = wrong
+    with pytest.raises(ModelError, match=rf"^P\[1, 0, 2\] is {wrong}; every entry must be finite$") as raised:
+        MDP.from_arrays(P, np.ones((3, 2)), gamma=0.9)
+    assert raised.value.__cause__ is None
+    assert raised.value.__suppress_context__
+    # in a row that is left out, too
+    legal = np.ones((3, 2), dtype=bool)
+    legal[0, 1] = False
+    with pytest.raises(ModelError, match=r"^P\[1, 0, 2\] is"):
+        MDP.from_arrays(P, np.ones((3, 2)), gamma=0.9, legal=legal)
+
+
+def test_sums_that_overflow_are_refused_without_a_warning():
+    with pytest.raises(ModelError, match=r"transitions\[s=0, a=0\] sums to inf"):
+        MDP.from_arrays(np.full((2, 1, 2), 1e308), np.ones((2, 1)), gamma=0.9)
+
+
+@pytest.mark.parametrize("kind", [">i4", ">i8", ">u2", "<i8", "i1"])
+def test_successors_in_any_order_of_bytes(kind):
+    plain = MDP.from_arrays(np.full((3, 2, 3), 1 / 3), np.ones((3, 2)), gamma=0.9)
+    rows = (plain.indptr, plain.next_state.astype(kind), plain.probability, plain.reward)
+    assert MDP.from_rows(*rows, n_actions=2, gamma=0.9).next_state.tobytes() == plain.next_state.tobytes()

@@ -30,6 +30,7 @@ from rlsuite.planning.certificate import certified, discounted, interval, larges
 from rlsuite.planning.kernels import Range, backup
 from rlsuite.planning.limits import Limits, TimeLimits, takes_limits
 from rlsuite.planning.linear_system import (
+    LONGEST_ENTRY,
     PER_ENTRY,
     PER_SECOND,
     PER_SYSTEM,
@@ -65,9 +66,6 @@ PROGRESS = log(1.2)
 
 OVERTAKEN = 0.5
 """A method goes on from the values of another one that has brought the bounds so much closer."""
-
-LONGEST_ENTRY = 4e-9
-"""Seconds that an entry of a sweep takes, at most."""
 
 PER_OPERATION = 0.25
 """An operation of an elimination takes so many times what a sweep takes for one entry."""
@@ -396,9 +394,10 @@ class Components(Method):
     def __init__(self, now: Progress, watch: Watch) -> None:
         super().__init__(now, watch)
         self.in_order: InOrder | None = None
+        self.over = False
 
     def overtaken(self, best: Progress) -> bool:
-        """Never: better values of states do not help to solve what leads to them."""
+        """Never: it does not begin from values."""
         return False
 
     def left(self, best: Progress) -> float:
@@ -406,10 +405,10 @@ class Components(Method):
         unknown = self.unknown * max(self.least(), self.work)
         if self.in_order is None:  # to find them cannot be stopped on the way
             return inf if self.watch.left < self.least() * LONGEST_ENTRY else unknown
+        if self.over:
+            return inf
         share = self.in_order.share
-        if share == 0.0:
-            return unknown
-        return min(unknown, self.work * (1.0 - share) / share) if share < 1.0 else inf
+        return min(unknown, self.work * (1.0 - share) / share) if share > 0.0 else unknown
 
     def least(self) -> float:
         """Return the work of the shortest slice."""
@@ -419,16 +418,16 @@ class Components(Method):
         """Find the components, or solve some of them."""
         if self.in_order is None:
             self.in_order = InOrder(self.lookahead, self.watch.tol)
-            if 2 * self.in_order.largest > self.lookahead.n_states:
-                self.in_order.share = 1.0
+            self.over = 2 * self.in_order.largest > self.lookahead.n_states
             return self.least(), 0.0
         work, most = 0.0, max(self.least(), self.work)
-        while self.in_order.share < 1.0:
+        while not self.over:
             backups = self.in_order.go_on(self.lookahead.n_states)
             work += IN_PLACE * backups * self.entries / self.lookahead.n_states
+            self.over = self.in_order.share == 1.0
             if work >= most or self.watch.hurries:
                 break
-        if self.in_order.share == 1.0:
+        if self.over:
             np.copyto(self.own.value, self.in_order.value)
             return work + self.entries, self.own.back_up()
         return work, 0.0

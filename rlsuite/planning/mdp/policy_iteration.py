@@ -11,8 +11,8 @@ import numpy as np
 from rlsuite.core.clock import Clock, OutOfTime
 from rlsuite.core.threads import one_blas_thread
 from rlsuite.models import MDP
-from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
-from rlsuite.planning.certificate import bounded, certified, discounted, width
+from rlsuite.models.aliases import FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
+from rlsuite.planning.certificate import bounded, certified, discounted, largest_change, width
 from rlsuite.planning.kernels import backup_in_place
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.linear_system import band_of, seconds_to_eliminate, solve_fixed_point
@@ -36,7 +36,7 @@ DIRECT = 2_000
 """Up to this many states a policy is evaluated by elimination, for more by a Krylov method."""
 
 LONGEST_SECONDS = 10.0
-"""An elimination that confirms that no policy is better may take so long."""
+"""An elimination may take so long."""
 
 MAX_CHANGING = 1e-3
 """Share of the states whose action may still change when the sweeps that find a first policy end."""
@@ -52,7 +52,7 @@ def policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     Up to 2,000 states, and where states only lead to others nearby, as in a queue, the linear system is solved
     directly, if there is time enough for that, else by BiCGSTAB with symmetric Gauss-Seidel as preconditioner: in a
     model without structure the factors of a direct solver are dense. BiCGSTAB may fail. So if no action is better but
-    the bounds are too far apart, the linear system is solved directly once more, if that takes less than ten seconds.
+    the bounds are too far apart, linear systems are solved directly from then on, if that takes less than ten seconds.
     In exact arithmetic the values rise from policy to policy, so a sum that does not rise is due to rounding, and ends
     the search too.
 
@@ -93,39 +93,58 @@ def policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     lookahead = discounted(mdp, "policy_iteration")
     states = np.arange(mdp.n_states)
     before = np.zeros(mdp.n_states)
-    direct, begun = mdp.n_states <= DIRECT, False
+    direct, doubted = mdp.n_states <= DIRECT, False
+    kept: FloatArray | None = None
     with watch:
         value, policy = _first_policy(lookahead, watch)
         while watch.goes_on(np.inf):
-            evaluated = _evaluated(lookahead, policy, before, watch, most=LONGEST_SECONDS if direct else 0.0)
+            evaluated = _evaluated(lookahead, policy, before, watch, direct)
             if watch.hurries:  # a value from an evaluation that was cut short may be worse than the one before
-                value = min(value, lookahead.ahead(evaluated), key=partial(width, lookahead))
+                value = _closer(lookahead, value, evaluated)
                 continue
-            better: BoolArray = np.zeros(mdp.n_states, dtype=np.bool_)
-            if not begun or evaluated.sum() > value.sum():
-                begun = True
-                value = before = evaluated
+            if watch.iterations == 1 or doubted or evaluated.sum() > value.sum():
+                value, doubted = evaluated, False
+                before = evaluated
                 q = lookahead.q(value)
-                better = best(q) > q[states, policy] + 2.0 * lookahead.rounding(value)
-                better &= policy >= 0
+                better = (best(q) > q[states, policy] + 2.0 * lookahead.rounding(value)) & (policy >= 0)
                 policy = np.where(better, greedy(q), policy)
-            if better.any():
-                continue
-            if direct or bounded(lookahead, value, watch).converged:
+                if better.any():
+                    continue
+            if direct or not _may_be_wrong(lookahead, policy, value, watch):
                 break
-            direct, begun = True, False  # BiCGSTAB may have failed: the value of this policy once more
+            # BiCGSTAB may have failed: this policy is evaluated by elimination, whatever the sums are
+            direct, doubted, kept = True, True, value
+    if kept is not None:
+        value = _closer(lookahead, kept, value)
     return certified(lookahead, value, watch)
 
 
-def _evaluated(lookahead: Lookahead, policy: IndexArray, before: FloatArray, watch: Watch, most: float) -> FloatArray:
-    """Return V_pi by elimination, if there are few unknowns or it takes at most so many seconds, or by BiCGSTAB."""
+def _closer(lookahead: Lookahead, value: FloatArray, other: FloatArray) -> FloatArray:
+    """Return the one of two values (S,) whose bounds are closer; `value` if both are alike."""
+    return min(value, lookahead.ahead(other), key=partial(width, lookahead))
+
+
+def _may_be_wrong(lookahead: Lookahead, policy: IndexArray, value: FloatArray, watch: Watch) -> bool:
+    """Whether an elimination, which there is time for, may find a value that is better by more than rounding."""
+    if bounded(lookahead, value, watch).converged:
+        return False
     rows = PolicySteps(lookahead)
     rows.take(np.where(lookahead.terminal, -1, policy).astype(np.int32))
-    few = lookahead.n_states <= DIRECT or band_of(rows.matrix) is not None
-    if few or most > 0.0:
+    followed = np.empty(lookahead.n_states)
+    if largest_change(rows.follow(value, followed)) <= 2.0 * lookahead.rounding(value):
+        return False
+    chain, _ = induced_by_actions(lookahead, policy)
+    return seconds_to_eliminate(chain) < min(watch.left, LONGEST_SECONDS)
+
+
+def _evaluated(lookahead: Lookahead, policy: IndexArray, before: FloatArray, watch: Watch, direct: bool) -> FloatArray:
+    """Return V_pi: by elimination if `direct` or in a band, and if that ends in time; or else by BiCGSTAB."""
+    rows = PolicySteps(lookahead)
+    rows.take(np.where(lookahead.terminal, -1, policy).astype(np.int32))
+    if direct or band_of(rows.matrix, left_out=lookahead.terminal) is not None:
         chain, reward = induced_by_actions(lookahead, policy)
-        most = min(watch.left, np.inf if few else most)
-        if most == np.inf or seconds_to_eliminate(chain) < most:
+        small = lookahead.n_states <= DIRECT and watch.left == np.inf
+        if small or seconds_to_eliminate(chain) < min(watch.left, LONGEST_SECONDS):
             return solve_fixed_point(chain, reward)
     return krylov_value(rows, lookahead.ahead(before), watch)
 

@@ -39,7 +39,7 @@ def chain(names, gamma):
 def krylov(monkeypatch):
     """Policies are evaluated by the Krylov method, however small the model is."""
     monkeypatch.setattr(module, "DIRECT", 0)
-    monkeypatch.setattr(module, "band_of", lambda matrix: None)
+    monkeypatch.setattr(module, "band_of", lambda matrix, left_out: None)
 
 
 @pytest.mark.parametrize("gamma", [0.9, 0.999])
@@ -87,3 +87,28 @@ def test_an_evaluation_that_failed_is_not_taken_for_the_end():
 def test_neighbours_are_eliminated_in_their_order(monkeypatch):
     monkeypatch.setattr(module, "krylov_value", None)
     assert policy_iteration(chain(np.arange(2_500), 0.999)).converged
+
+
+def test_no_elimination_where_rounding_is_the_limit(monkeypatch):
+    """No value is known to 1e-300; BiCGSTAB found one whose residual is down to rounding."""
+    monkeypatch.setattr(module, "DIRECT", 0)
+    monkeypatch.setattr(module, "solve_fixed_point", None)
+    rng = np.random.default_rng(0)
+    mdp = rl.MDP.from_arrays(rng.dirichlet(np.ones(60), size=(60, 2)), 1e9 * rng.normal(size=(60, 2)), gamma=0.9999)
+    monkeypatch.setattr(module, "band_of", lambda matrix, left_out: None)
+    with pytest.warns(rl.errors.ConvergenceWarning):
+        found = policy_iteration(mdp, tol=1e-300)
+    assert found.error_bound < 1e-10 * np.abs(found.value).max()
+
+
+def test_a_goal_far_away_does_not_widen_a_band(monkeypatch):
+    """Every state may end the episode, in one goal for all of them."""
+    monkeypatch.setattr(module, "krylov_value", None)
+    n = 2_500
+    s = np.arange(n)
+    ahead = np.stack([np.minimum(s + 1, n - 1), np.full(n, n)], axis=1)
+    rows = np.append(np.arange(0, 2 * n + 1, 2), 2 * n)
+    mdp = rl.MDP.from_rows(rows, ahead.ravel(), np.tile([0.9, 0.1], n), np.ones(n + 1), n_actions=1, gamma=0.999)
+    value = policy_iteration(mdp).value
+    assert value[-2] == pytest.approx(1.0 / (1.0 - 0.999 * 0.9))
+    assert value[0] == pytest.approx(1.0 / (1.0 - 0.999 * 0.9))
