@@ -17,14 +17,14 @@ DENSE_LIMIT = 64
 PER_SECOND = 4e9
 """Operations of an elimination that a machine does in a second, at least."""
 
-LONGEST_ENTRY = 4e-9
-"""Seconds that an entry of a sweep takes, at most."""
-
 PER_SYSTEM, PER_ENTRY = 3e5, 300.0
 """To order the unknowns of a linear system takes what a sweep takes for so many entries, and so many for each entry."""
 
 PER_PLACE, PER_STEP = 8.0, 2.0
 """What one place of a band takes, and one operation of the elimination within it, in entries of a sweep."""
+
+SECONDS_WITHIN = 2e-9
+"""Seconds for each entry of those, at most."""
 
 CROWDED = 10.0
 """Unknowns with more neighbours than this many times the root of their number are eliminated last."""
@@ -64,7 +64,7 @@ def seconds_to_eliminate(matrix: "Matrix") -> float:
     if n <= DENSE_LIMIT or most < 1e-3:
         return most
     if (band := band_of(matrix)) is not None:
-        return 1e-3 + LONGEST_ENTRY * _work_within(n, *band)
+        return SECONDS_WITHIN * _work_within(n, *band)
     pattern = csr_matrix(matrix + matrix.T)
     few: BoolArray = np.diff(pattern.indptr) <= CROWDED * n**0.5
     kept: IndexArray = np.flatnonzero(few)

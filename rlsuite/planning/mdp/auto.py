@@ -30,7 +30,6 @@ from rlsuite.planning.certificate import certified, discounted, interval, larges
 from rlsuite.planning.kernels import Range, backup
 from rlsuite.planning.limits import Limits, TimeLimits, takes_limits
 from rlsuite.planning.linear_system import (
-    LONGEST_ENTRY,
     PER_ENTRY,
     PER_SECOND,
     PER_SYSTEM,
@@ -66,6 +65,9 @@ PROGRESS = log(1.2)
 
 OVERTAKEN = 0.5
 """A method goes on from the values of another one that has brought the bounds so much closer."""
+
+LONGEST_ENTRY = 4e-9
+"""Seconds that an entry of a sweep takes, at most."""
 
 PER_OPERATION = 0.25
 """An operation of an elimination takes so many times what a sweep takes for one entry."""
