@@ -128,10 +128,8 @@ def _may_be_wrong(lookahead: Lookahead, policy: IndexArray, value: FloatArray, w
     """Whether an elimination, which there is time for, may find a value that is better by more than rounding."""
     if bounded(lookahead, value, watch).converged:
         return False
-    rows = PolicySteps(lookahead)
-    rows.take(np.where(lookahead.terminal, -1, policy).astype(np.int32))
     followed = np.empty(lookahead.n_states)
-    if largest_change(rows.follow(value, followed)) <= 2.0 * lookahead.rounding(value):
+    if largest_change(_rows(lookahead, policy).follow(value, followed)) <= 2.0 * lookahead.rounding(value):
         return False
     chain, _ = induced_by_actions(lookahead, policy)
     return seconds_to_eliminate(chain) < min(watch.left, LONGEST_SECONDS)
@@ -139,14 +137,22 @@ def _may_be_wrong(lookahead: Lookahead, policy: IndexArray, value: FloatArray, w
 
 def _evaluated(lookahead: Lookahead, policy: IndexArray, before: FloatArray, watch: Watch, direct: bool) -> FloatArray:
     """Return V_pi: by elimination if `direct` or in a band, and if that ends in time; or else by BiCGSTAB."""
-    rows = PolicySteps(lookahead)
-    rows.take(np.where(lookahead.terminal, -1, policy).astype(np.int32))
-    if direct or band_of(rows.matrix, left_out=lookahead.terminal) is not None:
+    rows: PolicySteps | None = None
+    if not direct:
+        rows = _rows(lookahead, policy)
+        direct = band_of(rows.matrix, left_out=lookahead.terminal) is not None
+    if direct:
         chain, reward = induced_by_actions(lookahead, policy)
         small = lookahead.n_states <= DIRECT and watch.left == np.inf
         if small or seconds_to_eliminate(chain) < min(watch.left, LONGEST_SECONDS):
             return solve_fixed_point(chain, reward)
-    return krylov_value(rows, lookahead.ahead(before), watch)
+    return krylov_value(rows or _rows(lookahead, policy), lookahead.ahead(before), watch)
+
+
+def _rows(lookahead: Lookahead, policy: IndexArray) -> PolicySteps:
+    rows = PolicySteps(lookahead)
+    rows.take(np.where(lookahead.terminal, -1, policy).astype(np.int32))
+    return rows
 
 
 def _first_policy(lookahead: Lookahead, watch: Watch) -> tuple[FloatArray, IndexArray]:
