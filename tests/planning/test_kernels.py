@@ -241,6 +241,9 @@ def test_long_rows_of_every_form(length, kind):
     backup(0, states, lookahead.rows, value, out, action)
     expected = reward + GAMMA * probability @ value[row]
     np.testing.assert_allclose(out, expected, rtol=1e-13, atol=1e-14)
+    in_python, action_in_python = blank(lookahead)
+    interpreted(backup)(0, states, lookahead.rows, value, in_python, action_in_python)
+    assert in_python.tobytes() == out.tobytes()
     # a run is added up in the same order as other rows
     assert lookahead.q(value).tobytes() == out.tobytes()
     action_values(0, states, lookahead.rows._replace(ordered=False), value, out)
