@@ -20,7 +20,7 @@ from rlsuite.core.checks import whole_number
 from rlsuite.core.narrowing import is_sequence
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.models import row_checks, validation
-from rlsuite.models.aliases import AnyArray, BoolArray, CsrMatrix, FloatArray, IndexArray, Rows, SparseLike
+from rlsuite.models.aliases import AnyArray, BoolArray, CsrMatrix, FloatArray, IndexArray, Rows, SparseLike, StateArray
 
 Order: TypeAlias = Literal["sas", "ass"]
 Tables: TypeAlias = ArrayLike | Sequence[SparseLike]
@@ -253,30 +253,34 @@ def _entries_of_dense(dense: FloatArray, order: Order) -> _Entries:
         raise ModelError(f"P has shape {dense.shape}, not (S, A, S){hint}")
     states, actions, _ = dense.shape
     _at_least_one(states, actions)
-    if (copied := _copy_if_positive(dense)) is not None:  # nothing is to be left out
-        next_state = np.empty(dense.size, dtype=np.int32)
-        next_state.reshape(dense.shape)[:] = np.arange(states, dtype=np.int32)
-        return _Entries(np.full((states, actions), states), next_state, copied)
+    if (copied := _copied_if_positive(dense)) is not None:  # nothing is to be left out
+        return _Entries(np.full((states, actions), states), *copied)
     rows = dense.reshape(-1, states)
     positive = rows != 0.0
     lengths = np.count_nonzero(positive, axis=1).reshape(states, actions)
     return _Entries(lengths, np.nonzero(positive)[1], rows[positive])
 
 
-def _copy_if_positive(dense: FloatArray) -> FloatArray | None:
-    """Return a flat copy of an array (S, A, S) if all entries are positive.
+def _copied_if_positive(dense: FloatArray) -> tuple[StateArray, FloatArray] | None:
+    """Return the successors and a flat copy of an array (S, A, S) if all entries are positive.
 
-    It is made in parts, which are in the cache when they are read again.
+    They are made in parts, which are in the cache when they are read again.
     """
-    copied = np.empty(dense.size)
-    table = copied.reshape(dense.shape)
+    states = dense.shape[0]
+    copied, next_state = np.empty(dense.size), np.empty(dense.size, dtype=np.int32)
     at_once = max(1, row_checks.ENTRIES // dense[0].size)
-    for first in range(0, dense.shape[0], at_once):
-        part = dense[first : first + at_once]
-        if not part.min() > 0.0:
-            return None
-        table[first : first + at_once] = part
-    return copied
+
+    def copy_if_positive(begin: int) -> bool:
+        part = slice(begin, begin + at_once)
+        if not dense[part].min() > 0.0:
+            return False
+        copied.reshape(dense.shape)[part] = dense[part]
+        next_state.reshape(dense.shape)[part] = np.arange(states, dtype=np.int32)
+        return True
+
+    if not copy_if_positive(0) or row_checks.first_fault(copy_if_positive, range(at_once, states, at_once)) is not None:
+        return None
+    return next_state, copied
 
 
 def _entries_of_sparse(P: Sequence[SparseLike]) -> _Entries:

@@ -3,11 +3,14 @@
 Like those of `rlsuite.models.validation` they work on whole arrays, and look for the offender only after a failure.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import NoReturn
 
 import numpy as np
 
 from rlsuite.core.array_like import ArrayLike
+from rlsuite.core.threads import at_the_same_time
 from rlsuite.errors import ModelError
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 from rlsuite.models.validation import ROW_SUM_TOLERANCE, booleans, excess, floats, leads_on, row_sums, shape
@@ -15,8 +18,15 @@ from rlsuite.models.validation import ROW_SUM_TOLERANCE, booleans, excess, float
 MAX_STATES = 2**31 - 1
 
 # At most so many rows, with about so many transitions, are checked at a time: all at once, those of a large model would
-# take several arrays of S * A numbers, and what is read twice is still in the cache.
-BLOCK, ENTRIES = 2**16, 2**18
+# take several arrays of S * A numbers, and what is read twice is still in the cache. More parts than a few are worth
+# several threads.
+BLOCK, ENTRIES, FEW = 2**16, 2**18, 4
+
+
+def first_fault(holds: Callable[[int], bool], begins: range) -> int | None:
+    """Return where the first part begins for which this does not hold; None if it holds for all."""
+    held = at_the_same_time([partial(holds, begin) for begin in begins], len(begins) > FEW)
+    return None if all(held) else begins[held.index(False)]
 
 
 def pair_of(indptr: IndexArray, entry: int, n_actions: int) -> str:
@@ -57,7 +67,11 @@ def successors(next_state: AnyArray, states: int, indptr: IndexArray, n_actions:
     """Raise unless every successor is a state."""
     # As a number without a sign, a negative one is larger than every state: one look at them instead of two.
     whole = next_state.view(next_state.dtype.str.replace("i", "u"))
-    if whole.size and whole.max() >= states:
+
+    def are_states(begin: int) -> bool:
+        return bool(whole[begin : begin + ENTRIES].max() < states)
+
+    if first_fault(are_states, range(0, whole.size, ENTRIES)) is not None:
         entry = int(np.argmax((next_state < 0) | (next_state >= states)))
         raise ModelError(
             f"transitions[{pair_of(indptr, entry, n_actions)}] leads to state {next_state[entry]}; "
@@ -71,25 +85,39 @@ def probabilities(probability: FloatArray, indptr: IndexArray, n_actions: int, r
     An entry that is not finite fails one of the two checks, and is named then.
     """
     at_once = max(1, min(BLOCK, ENTRIES * (indptr.size - 1) // max(1, probability.size)))
-    for first in range(0, indptr.size - 1, at_once):
-        pointers = indptr[first : first + at_once + 1]
-        entries = probability[pointers[0] : pointers[-1]]
-        if entries.size and not entries.min() >= 0.0:  # `not ... >=` instead of `<`: NaN fails, too
-            floats("probability", probability)
-            entry = int(pointers[0] + np.argmax(~(entries >= 0.0)))
-            raise ModelError(
-                f"transitions[{pair_of(indptr, entry, n_actions)}] has the probability {probability[entry]:g}; "
-                f"probabilities are at least 0. Rows: {rows}."
-            )
-        with np.errstate(over="ignore"):
-            sums = row_sums(entries, pointers - pointers[0])
-        wrong = np.abs(sums - 1.0) > ROW_SUM_TOLERANCE
-        wrong &= pointers[1:] > pointers[:-1]
-        wrong |= np.isinf(sums)
-        if wrong.any():
-            floats("probability", probability)
-            row = int(np.argmax(wrong))
-            bad_row_sum(*divmod(first + row, n_actions), float(sums[row]), rows)
+
+    def part(begin: int) -> tuple[FloatArray, IndexArray]:
+        pointers = indptr[begin : begin + at_once + 1]
+        return probability[pointers[0] : pointers[-1]], pointers - pointers[0]
+
+    def are_distributions(begin: int) -> bool:
+        entries, pointers = part(begin)
+        # `not ... >=` instead of `<`: NaN fails, too
+        return not (entries.size and not entries.min() >= 0.0) and not _wrong_sums(entries, pointers)[1].any()
+
+    begin = first_fault(are_distributions, range(0, indptr.size - 1, at_once))
+    if begin is None:
+        return
+    floats("probability", probability)
+    entries, pointers = part(begin)
+    if entries.min() < 0.0:
+        entry = int(indptr[begin] + np.argmax(entries < 0.0))
+        raise ModelError(
+            f"transitions[{pair_of(indptr, entry, n_actions)}] has the probability {probability[entry]:g}; "
+            f"probabilities are at least 0. Rows: {rows}."
+        )
+    sums, wrong = _wrong_sums(entries, pointers)
+    row = int(np.argmax(wrong))
+    bad_row_sum(*divmod(begin + row, n_actions), float(sums[row]), rows)
+
+
+def _wrong_sums(entries: FloatArray, indptr: IndexArray) -> tuple[FloatArray, BoolArray]:
+    """Return the sum of each row, and whether it is not 1; an empty row is none."""
+    with np.errstate(over="ignore"):
+        sums = row_sums(entries, indptr)
+    wrong = np.abs(sums - 1.0) > ROW_SUM_TOLERANCE
+    wrong &= indptr[1:] > indptr[:-1]
+    return sums, wrong | np.isinf(sums)
 
 
 def bad_row_sum(state: int, action: int, total: float, rows: str) -> NoReturn:

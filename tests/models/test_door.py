@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from rlsuite.errors import ModelError, ParameterError
-from rlsuite.models import MDP, POMDP, MarkovChain
+from rlsuite.models import MDP, POMDP, MarkovChain, row_checks
 
 NAN, INF = float("nan"), float("inf")
 
@@ -374,3 +374,19 @@ def test_bad_policies(message, policy):
     with pytest.raises(ParameterError) as caught:
         MarkovChain.from_mdp(mdp, policy)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("value", [-0.5, np.nan, 2.0])
+def test_the_first_of_many_faults_is_named_however_many_threads_look(value):
+    """Parts of a large table are looked at on all cores; faults in several of them, in any order, have one message."""
+    rows, columns = 5_000, 600  # several times `FEW` parts
+    probability = np.full((rows, columns), 1.0 / columns)
+    probability[[4_990, 1_234, 1_235, 4_000], [7, 5, 4, 3]] = value
+    indptr, successor = np.arange(0, probability.size + 1, columns), np.tile(np.arange(columns), rows)
+    assert probability.size > 2 * row_checks.FEW * row_checks.ENTRIES
+    with pytest.raises(ModelError) as refused:
+        MDP.from_rows(indptr, successor, probability.ravel(), np.zeros(rows), n_actions=1, gamma=0.9)
+    assert "s=1234, a=0" in str(refused.value) or f"probability[{1_234 * columns + 5}]" in str(refused.value)
+    successor[[2_900_000, 2_000_000, 1_000_000]] = rows
+    with pytest.raises(ModelError, match=f"s={1_000_000 // columns}, a=0.*leads to state 5000"):
+        MDP.from_rows(indptr, successor, np.full(probability.size, 1 / columns), np.zeros(rows), n_actions=1, gamma=0.9)

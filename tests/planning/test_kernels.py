@@ -11,7 +11,7 @@ from rlsuite.models import MDP
 from rlsuite.planning import Lookahead, kernels
 from rlsuite.planning.kernels import LONG, action_values, backup, backup_in_place, greedy_backup
 from rlsuite.planning.mdp.value_iteration import backup_of_some
-from rlsuite.planning.policy_rows import PolicyRows, PolicySteps, follow_in_place, propagate
+from rlsuite.planning.policy_rows import PolicySteps, follow_in_place
 
 pytestmark = pytest.mark.arithmetic
 
@@ -197,7 +197,7 @@ def test_following_one_policy_after_another(problem, seed):
     lookahead = Lookahead(mdp)
     ahead = lookahead.ahead(value)
     rng = np.random.default_rng(seed)
-    steps, single = PolicySteps(lookahead), PolicyRows(lookahead, np.float32)
+    steps = PolicySteps(lookahead)
     q = q_by_hand(mdp, value)
     states = np.arange(mdp.n_states)
     taken = None
@@ -205,19 +205,11 @@ def test_following_one_policy_after_another(problem, seed):
         legal = np.array([rng.choice(np.flatnonzero(mdp.legal[s])) for s in states])
         policy = np.where(lookahead.terminal, -1, legal).astype(np.int32)
         another = taken is None or not np.array_equal(policy, taken)
-        assert steps.take(policy) == single.take(policy) == another
+        assert steps.take(policy) == another
         taken = policy
         out = np.full(mdp.n_states, np.nan)
         steps.follow(ahead, out)
         assert out == pytest.approx(np.where(lookahead.terminal, 0.0, q[states, legal]), abs=1e-12)
-        change, spread, total = ahead.astype(np.float32), np.zeros(mdp.n_states, np.float32), np.zeros(mdp.n_states)
-        total = total.astype(np.float32)
-        propagate(
-            0, mdp.n_states, lookahead.ordered, single.indptr, single.successor, single.weight, change, spread, total
-        )
-        mean = q[states, legal] - mdp.expected_reward()[states, legal]
-        assert spread == pytest.approx(np.where(lookahead.terminal, 0.0, mean), abs=1e-5)
-        assert np.array_equal(total, spread)
 
 
 @pytest.mark.parametrize("length", [int(LONG) - 1, int(LONG), int(LONG) + 1, 75])

@@ -28,6 +28,7 @@ from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.blocks import fixed_blocks, on_blocks
 from rlsuite.planning.certificate import certified, discounted, interval, largest_change
 from rlsuite.planning.kernels import Range, backup
+from rlsuite.planning.krylov import KrylovValue
 from rlsuite.planning.limits import Limits, TimeLimits, takes_limits
 from rlsuite.planning.linear_system import (
     PER_ENTRY,
@@ -40,12 +41,13 @@ from rlsuite.planning.linear_system import (
 from rlsuite.planning.mdp.gauss_seidel import back_and_forth, follow
 from rlsuite.planning.mdp.modified_policy_iteration import add_terms
 from rlsuite.planning.mdp.policy_evaluation import induced_by_actions
-from rlsuite.planning.mdp.policy_iteration import krylov_value, policy_iteration
+from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.mdp.stochastic_shortest_path import stochastic_shortest_path
 from rlsuite.planning.mdp.topological import InOrder
 from rlsuite.planning.operators import TINY, Lookahead, typical_value
-from rlsuite.planning.policy_rows import PolicySteps, ValueSeries
+from rlsuite.planning.policy_rows import PolicySteps
 from rlsuite.planning.solution import Solution
+from rlsuite.planning.value_series import ValueSeries
 from rlsuite.planning.vectors import vector
 from rlsuite.planning.watch import Watch
 
@@ -346,6 +348,7 @@ class Evaluate(Method):
     def __init__(self, now: Progress, watch: Watch) -> None:
         super().__init__(now, watch)
         self.rows = PolicySteps(self.lookahead)
+        self.iterates: KrylovValue | None = None
         self.longest, self.seconds = SHORTEST, 0.0
         self.ordering = PER_SYSTEM + PER_ENTRY * self.per_policy
 
@@ -376,8 +379,10 @@ class Evaluate(Method):
                 return work, 0.0
             own.value = solve_fixed_point(chain, reward)
         else:
-            self.rows.take(policy.astype(np.int32))
-            value = krylov_value(self.rows, own.value, self.watch, self.longest)
+            another = self.rows.take(policy.astype(np.int32))
+            if another or self.iterates is None:
+                self.iterates = KrylovValue(self.rows, own.value)
+            value = self.iterates.go_on(self.longest, self.watch)
             changes = self.rows.follow(value, own.before)
             width = interval(self.lookahead, changes, self.lookahead.rounding(value)).width
             if width > self.watch.tol:

@@ -15,8 +15,8 @@ from rlsuite.planning.certificate import bounded, certified, discounted, interva
 from rlsuite.planning.kernels import backup
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.operators import Lookahead, starting_value
-from rlsuite.planning.policy_rows import ValueSeries
 from rlsuite.planning.solution import Solution
+from rlsuite.planning.value_series import AT_ONCE, ValueSeries
 from rlsuite.planning.vectors import vector
 from rlsuite.planning.watch import Watch
 
@@ -32,6 +32,12 @@ DEEPEST = 1_000
 
 END = 0.25
 """The same, in tolerances, for a policy that was the best one twice."""
+
+STALLED = 0.5
+"""A policy is no longer followed if that has not halved the bounds, and they are no wider than rounding may make them.
+
+The next sweep over all actions is in double precision.
+"""
 
 
 @takes_limits(max_iterations=100_000)
@@ -127,8 +133,11 @@ def add_terms(
     """
     enough, terms, width = max(END * watch.tol, DEPTH * bound), 0, np.inf
     while terms < deepest:
-        width, terms = series.add_term(), terms + 1
+        some = min(max(1, terms), AT_ONCE, deepest - terms)  # few at first: a policy may need no more
+        before, width, terms = width, series.add_terms(some), terms + some
         if width <= enough or series.exhausted or watch.hurries:
+            break
+        if width > STALLED * before and width <= series.floor:
             break
     series.settle(value)
     return terms, width

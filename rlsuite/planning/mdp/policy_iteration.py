@@ -4,33 +4,25 @@ In plain NumPy: `rlsuite.reference.mdp.policy_iteration`.
 """
 
 from functools import partial
-from typing import Any, Unpack, cast
+from typing import Unpack
 
 import numpy as np
 
-from rlsuite.core.clock import Clock, OutOfTime
-from rlsuite.core.threads import one_blas_thread
 from rlsuite.models import MDP
-from rlsuite.models.aliases import FloatArray, IndexArray, PointerArray, StateArray, SuccessorArray
+from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.planning.certificate import bounded, certified, discounted, largest_change, width
 from rlsuite.planning.kernels import backup_in_place
+from rlsuite.planning.krylov import KrylovValue
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.linear_system import band_of, seconds_to_eliminate, solve_fixed_point
 from rlsuite.planning.mdp.policy_evaluation import induced_by_actions
-from rlsuite.planning.operators import EPS, Lookahead, best, greedy, typical_value
-from rlsuite.planning.policy_rows import PolicySteps, follow_in_place
+from rlsuite.planning.operators import Lookahead, best, greedy, typical_value
+from rlsuite.planning.policy_rows import PolicySteps
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.watch import Watch
 
-Chain = tuple[PointerArray, SuccessorArray, FloatArray]
-
-RELATIVE = 1e-13
-"""Residual, relative to the rewards, at which the Krylov method stops; double precision leaves little below."""
-
 LONGEST = 2_000
-MOST_SWEEPS = 1_000
-PATIENCE = 10
-"""Sweeps without a new smallest change, after which none is expected."""
+"""Iterations of the Krylov method, at most."""
 
 DIRECT = 2_000
 """Up to this many states a policy is evaluated by elimination, for more by a Krylov method."""
@@ -146,7 +138,7 @@ def _evaluated(lookahead: Lookahead, policy: IndexArray, before: FloatArray, wat
         small = lookahead.n_states <= DIRECT and watch.left == np.inf
         if small or seconds_to_eliminate(chain) < min(watch.left, LONGEST_SECONDS):
             return solve_fixed_point(chain, reward)
-    return krylov_value(rows or _rows(lookahead, policy), lookahead.ahead(before), watch)
+    return KrylovValue(rows or _rows(lookahead, policy), lookahead.ahead(before)).go_on(LONGEST, watch)
 
 
 def _rows(lookahead: Lookahead, policy: IndexArray) -> PolicySteps:
@@ -170,92 +162,3 @@ def _first_policy(lookahead: Lookahead, watch: Watch) -> tuple[FloatArray, Index
         if np.count_nonzero(action != before) <= MAX_CHANGING * lookahead.n_states or watch.hurries:
             break
     return value, greedy(lookahead.q(value))
-
-
-def krylov_value(rows: PolicySteps, initial: FloatArray, clock: Clock, longest: int = LONGEST) -> FloatArray:
-    """Solve v = r_pi + gamma C_pi v, as accurately as double precision or the limits of the method allow.
-
-    If time is up, return the latest iterate.
-
-    Parameters
-    ----------
-    rows : PolicySteps
-        The policy; terminal states have an empty row. Its weights contain gamma, which is below 1.
-    initial : ndarray (S,) float64
-        The first iterate: the value of the previous policy, for example.
-    clock : Clock
-        Checked in each iteration.
-    longest : int
-        Most iterations, and most sweeps after them.
-
-    Returns
-    -------
-    ndarray (S,) float64
-        No accuracy is guaranteed: the planner certifies the value that it computes from this one.
-    """
-    from scipy.sparse.linalg import LinearOperator, bicgstab
-
-    n = initial.size
-    chain, matrix = (rows.indptr, rows.successor, rows.weight), rows.matrix
-
-    def residual(value: FloatArray) -> FloatArray:
-        return value - cast("FloatArray", matrix @ value)
-
-    def missing(value: FloatArray) -> float:
-        """Return the largest residual."""
-        return float(np.abs(residual(value) - reward).max())
-
-    def swept(change: FloatArray) -> FloatArray:
-        """Approximate the solution for the right-hand side `change`: one sweep forwards from 0, one backwards."""
-        value: FloatArray = np.zeros(n)
-        for forward in (True, False):
-            _sweep(chain, change, value, forward)
-        value[empty] = change[empty]
-        return value
-
-    empty = rows.indptr[1:] == rows.indptr[:-1]
-    reward = np.where(empty, 0.0, rows.reward)
-    operator = LinearOperator((n, n), matvec=residual, dtype=np.float64)
-    preconditioner = LinearOperator((n, n), matvec=swept, dtype=np.float64)
-    latest = initial.copy()
-
-    def look(value: FloatArray) -> None:
-        """Keep the latest iterate."""
-        np.copyto(latest, value)
-        clock.check()
-
-    solve: Any = bicgstab
-    try:
-        limits = {"rtol": RELATIVE, "atol": 0.0, "maxiter": longest}
-        # If the method breaks down, its value is left out below.
-        with one_blas_thread(), np.errstate(all="ignore"):
-            solved, _ = solve(operator, reward, x0=initial, M=preconditioner, callback=look, **limits)
-    except OutOfTime:
-        solved = latest
-    with np.errstate(all="ignore"):
-        diverged = not missing(solved) < missing(initial)  # or is not finite
-    if diverged:
-        solved = initial.copy()
-    value = cast("FloatArray", solved)
-    value[empty] = 0.0
-    return _polished(chain, reward, value, clock, min(longest, MOST_SWEEPS))
-
-
-def _polished(chain: Chain, reward: FloatArray, value: FloatArray, clock: Clock, most: int) -> FloatArray:
-    """Sweep in both directions until the changes no longer fall, or are as small as rounding allows."""
-    smallest, best_sweep = np.inf, 0
-    for sweep in range(most):
-        if clock.hurries:
-            break
-        change = _sweep(chain, reward, value, sweep % 2 == 0)
-        if change < smallest:
-            smallest, best_sweep = change, sweep
-        if change <= 2.0 * EPS * float(np.abs(value).max()) or sweep - best_sweep >= PATIENCE:
-            break
-    return value
-
-
-def _sweep(chain: Chain, reward: FloatArray, value: FloatArray, forward: bool) -> float:
-    indptr, successor, weight = chain
-    least, greatest = follow_in_place(0, value.size, forward, indptr, successor, weight, reward, value, value)
-    return max(0.0, -least, greatest)

@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 
 import rlsuite as rl
-from rlsuite.core.clock import Clock
 from rlsuite.planning import policy_iteration
-from rlsuite.planning.certificate import discounted
-from rlsuite.planning.linear_system import solve_fixed_point
 from rlsuite.planning.mdp import policy_iteration as module
-from rlsuite.planning.mdp.policy_evaluation import induced_by_actions
-from rlsuite.planning.policy_rows import PolicySteps
 
 
 def river(n, gamma):
@@ -40,16 +35,6 @@ def krylov(monkeypatch):
     """Policies are evaluated by the Krylov method, however small the model is."""
     monkeypatch.setattr(module, "DIRECT", 0)
     monkeypatch.setattr(module, "band_of", lambda matrix, left_out: None)
-
-
-@pytest.mark.parametrize("gamma", [0.9, 0.999])
-def test_the_krylov_value_is_that_of_elimination(gamma):
-    lookahead = discounted(river(300, gamma), "test")
-    policy = np.random.default_rng(0).integers(2, size=300)
-    rows = PolicySteps(lookahead)
-    rows.take(policy.astype(np.int32))
-    found = module.krylov_value(rows, np.zeros(300), Clock(None))
-    np.testing.assert_allclose(found, solve_fixed_point(*induced_by_actions(lookahead, policy)), rtol=1e-9, atol=1e-9)
 
 
 def test_policies_get_better_where_the_krylov_method_diverges(krylov):
@@ -85,7 +70,7 @@ def test_an_evaluation_that_failed_is_not_taken_for_the_end():
 
 
 def test_neighbours_are_eliminated_in_their_order(monkeypatch):
-    monkeypatch.setattr(module, "krylov_value", None)
+    monkeypatch.setattr(module, "KrylovValue", None)
     assert policy_iteration(chain(np.arange(2_500), 0.999)).converged
 
 
@@ -103,7 +88,7 @@ def test_no_elimination_where_rounding_is_the_limit(monkeypatch):
 
 def test_a_goal_far_away_does_not_widen_a_band(monkeypatch):
     """Every state may end the episode, in one goal for all of them."""
-    monkeypatch.setattr(module, "krylov_value", None)
+    monkeypatch.setattr(module, "KrylovValue", None)
     n = 2_500
     s = np.arange(n)
     ahead = np.stack([np.minimum(s + 1, n - 1), np.full(n, n)], axis=1)
