@@ -18,6 +18,7 @@ The bound does not depend on how V was found, so it holds for every method.
 """
 
 import warnings
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -144,6 +145,11 @@ def width(lookahead: Lookahead, value: FloatArray) -> float:
     action: StateArray = np.empty(lookahead.n_states, dtype=np.int32)
     changes = on_blocks(backup, lookahead.blocks, lookahead.rows, value, backed_up, action)
     return interval(lookahead, changes, lookahead.rounding(value)).width
+
+
+def closer(lookahead: Lookahead, value: FloatArray, other: FloatArray) -> FloatArray:
+    """Return the one of two values (S,) whose bounds are closer; `value` if both are alike."""
+    return min(value, lookahead.ahead(other), key=partial(width, lookahead))
 
 
 def bounded(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution:

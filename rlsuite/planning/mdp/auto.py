@@ -24,9 +24,9 @@ from typing import Unpack
 import numpy as np
 
 from rlsuite.models import MDP
-from rlsuite.models.aliases import FloatArray, StateArray
+from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.planning.blocks import fixed_blocks, on_blocks
-from rlsuite.planning.certificate import certified, discounted, interval, largest_change
+from rlsuite.planning.certificate import certified, closer, discounted, interval, largest_change
 from rlsuite.planning.kernels import Range, backup
 from rlsuite.planning.krylov import KrylovValue
 from rlsuite.planning.limits import Limits, TimeLimits, takes_limits
@@ -44,6 +44,7 @@ from rlsuite.planning.mdp.policy_evaluation import induced_by_actions
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.mdp.stochastic_shortest_path import stochastic_shortest_path
 from rlsuite.planning.mdp.topological import InOrder
+from rlsuite.planning.numbering import order_from_rewards, renumbered
 from rlsuite.planning.operators import TINY, Lookahead, typical_value
 from rlsuite.planning.policy_rows import PolicySteps
 from rlsuite.planning.solution import Solution
@@ -83,6 +84,9 @@ PER_LOOK = 10.0
 PER_ITERATION = 12.0
 """The same of an iteration of BiCGSTAB: two products, and four sweeps in place for the preconditioner."""
 
+PATIENCE = 3
+"""Slices of sweeps in place, after which a better order of the states is looked for: that takes as much as two more."""
+
 
 @takes_limits()
 def auto(mdp: MDP, *, max_iterations: int | None = None, **limits: Unpack[TimeLimits]) -> Solution:
@@ -93,7 +97,8 @@ def auto(mdp: MDP, *, max_iterations: int | None = None, **limits: Unpack[TimeLi
     rate at which it last brought the bounds together: sweeps that follow the greedy policy, as in
     `modified_policy_iteration`; sweeps in place, as in `gauss_seidel`; `policy_iteration`, by elimination or by
     BiCGSTAB; and `topological`, unless most states are in one component. A method that is far behind goes on from the
-    values of the best one.
+    values of the best one. If sweeps in place do not get on because the numbers of the states say little about which
+    leads to which, the states are numbered anew, by their distance from the rewards.
 
     Parameters
     ----------
@@ -140,27 +145,45 @@ def auto(mdp: MDP, *, max_iterations: int | None = None, **limits: Unpack[TimeLi
 
 
 def in_turns(lookahead: Lookahead, watch: Watch) -> Solution:
-    """Give slices to the methods until the bounds on V* are close enough."""
+    """Give slices to the methods until the bounds on V* are close enough; begin anew if another order is better."""
+    with watch:
+        value, order = give_turns(lookahead, watch)
+        if order is not None:
+            numbered, _ = give_turns(Lookahead(renumbered(lookahead.mdp, order)), watch, reorder=False)
+            other = np.empty_like(value)
+            other[order] = numbered
+            value = closer(lookahead, value, other)
+    return certified(lookahead, value, watch)
+
+
+def give_turns(lookahead: Lookahead, watch: Watch, *, reorder: bool = True) -> tuple[FloatArray, IndexArray | None]:
+    """Return the best values (S,), and an order of the states that promises more than to go on, if it may `reorder`."""
     now = Progress(lookahead, typical_value(lookahead))
     kept, closest = vector(lookahead.n_states), inf  # bounds may move apart again
-    with watch:
-        now.back_up()
-        evaluate = Evaluate(now, watch)
-        methods = (Follow(now, watch, evaluate), Sweep(now, watch), evaluate, Components(now, watch))
-        while watch.goes_on(now.bound):
-            watch.measure(now.value, lookahead.largest_value)
-            if now.bound < OVERTAKEN * closest:
-                np.copyto(kept, now.value)
-                closest = now.bound
-            if now.bound <= watch.tol:
+    now.back_up()
+    sweep, evaluate = Sweep(now, watch), Evaluate(now, watch)
+    methods = (Follow(now, watch, evaluate), sweep, evaluate, Components(now, watch))
+    order: IndexArray | None = None
+    while watch.goes_on(now.bound):
+        watch.measure(now.value, lookahead.largest_value)
+        if now.bound < OVERTAKEN * closest:
+            np.copyto(kept, now.value)
+            closest = now.bound
+        if now.bound <= watch.tol:
+            break
+        if now.settled:
+            watch.give_up("the changes are down to rounding error")
+            break
+        if reorder and sweep.turns == PATIENCE:
+            reorder = False
+            if watch.left > 2 * PER_LOOK * sweep.entries * LONGEST_ENTRY:  # it cannot be stopped on the way
+                order = order_from_rewards(lookahead)
+            if order is not None:
                 break
-            if now.settled:
-                watch.give_up("the changes are down to rounding error")
-                break
-            min(methods, key=methodcaller("left", now)).turn(now)
-            now = min((method.own for method in methods), key=lambda own: own.bound)
-        watch.method = max(methods, key=lambda method: method.work).name
-    return certified(lookahead, now.value if now.bound <= closest else kept, watch)
+        min(methods, key=methodcaller("left", now)).turn(now)
+        now = min((method.own for method in methods), key=lambda own: own.bound)
+    watch.method = max(methods, key=lambda method: method.work).name
+    return now.value if now.bound <= closest else kept, order
 
 
 class Progress:

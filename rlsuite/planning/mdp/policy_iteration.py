@@ -3,14 +3,13 @@
 In plain NumPy: `rlsuite.reference.mdp.policy_iteration`.
 """
 
-from functools import partial
 from typing import Unpack
 
 import numpy as np
 
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
-from rlsuite.planning.certificate import bounded, certified, discounted, largest_change, width
+from rlsuite.planning.certificate import bounded, certified, closer, discounted, largest_change
 from rlsuite.planning.kernels import backup_in_place
 from rlsuite.planning.krylov import KrylovValue
 from rlsuite.planning.limits import Limits, takes_limits
@@ -92,7 +91,7 @@ def policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
         while watch.goes_on(np.inf):
             evaluated = _evaluated(lookahead, policy, before, watch, direct)
             if watch.hurries:  # a value from an evaluation that was cut short may be worse than the one before
-                value = _closer(lookahead, value, evaluated)
+                value = closer(lookahead, value, evaluated)
                 continue
             if watch.iterations == 1 or doubted or evaluated.sum() > value.sum():
                 value, doubted = evaluated, False
@@ -107,13 +106,8 @@ def policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
             # BiCGSTAB may have failed: this policy is evaluated by elimination, whatever the sums are
             direct, doubted, kept = True, True, value
     if kept is not None:
-        value = _closer(lookahead, kept, value)
+        value = closer(lookahead, kept, value)
     return certified(lookahead, value, watch)
-
-
-def _closer(lookahead: Lookahead, value: FloatArray, other: FloatArray) -> FloatArray:
-    """Return the one of two values (S,) whose bounds are closer; `value` if both are alike."""
-    return min(value, lookahead.ahead(other), key=partial(width, lookahead))
 
 
 def _may_be_wrong(lookahead: Lookahead, policy: IndexArray, value: FloatArray, watch: Watch) -> bool:
