@@ -70,7 +70,7 @@ def renumbered(mdp: MDP, order: IndexArray) -> MDP:
     rows = (order[:, None] * mdp.n_actions + np.arange(mdp.n_actions)).ravel()
     lengths = np.diff(mdp.indptr)[rows]
     indptr = np.concatenate([[0], np.cumsum(lengths)])
-    entry: IndexArray = np.repeat(mdp.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
+    entry: IndexArray = np.arange(int(indptr[-1])) + np.repeat(mdp.indptr[rows] - indptr[:-1], lengths)
     return MDP.from_rows(
         indptr,
         position[mdp.next_state[entry]],

@@ -27,6 +27,12 @@ Deeper evaluates policies that will be left anyway, less deep pays for more swee
 0.3 the time hardly changes.
 """
 
+SHORTEST = 8
+"""A new policy is followed in at most as many sweeps as all work before takes the time of, but in so many.
+
+The first policies are seldom good: so they do not cost more than a small multiple of what the last ones need.
+"""
+
 DEEPEST = 1_000
 """A policy is followed in at most this many sweeps: beside them one more over all actions costs nothing."""
 
@@ -50,7 +56,8 @@ def modified_policy_iteration(
     """Solve a discounted MDP by few sweeps over all actions and many that evaluate one policy.
 
     Each iteration backs up once, V <- TV, and then follows the greedy policy, V <- T_pi V, which is A times cheaper,
-    for as long as that pays: until the changes have become equal in all states, up to a tenth of their first spread.
+    for as long as that pays: until the changes have become equal in all states, up to a tenth of their first spread;
+    or, as the first policies are seldom good, for as long as all work before.
     A change that is equal in all states does not widen the bounds (`rlsuite.planning.certificate`). All
     sweeps are from one vector into another (Jacobi): best where the chain of every policy mixes fast. Where rewards are
     many steps away, `gauss_seidel` is faster.
@@ -100,7 +107,7 @@ def follow_policies(lookahead: Lookahead, value: FloatArray, series: ValueSeries
     """Run the method from `value` (S,), 0 at terminal states, which it overwrites; `series` evaluates the policies."""
     backed_up = vector(lookahead.n_states)
     action: StateArray = np.empty(lookahead.n_states, dtype=np.int32)
-    bound, settled = np.inf, False
+    bound, settled, work = np.inf, False, 0  # the work in sweeps that follow a policy
     with watch:
         while watch.goes_on(bound):
             if settled:
@@ -118,7 +125,9 @@ def follow_policies(lookahead: Lookahead, value: FloatArray, series: ValueSeries
                 watch.give_up("the changes are down to rounding error")
                 break
             another = series.begin(action, backed_up, value, largest_change(changes))
-            add_terms(series, value, bound if another else 0.0, watch)
+            deepest = min(DEEPEST, max(SHORTEST, work)) if another else DEEPEST
+            terms, _ = add_terms(series, value, bound if another else 0.0, watch, deepest)
+            work += terms + lookahead.n_actions
             settled = not another
     return certified(lookahead, value, watch)
 
