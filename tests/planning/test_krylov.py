@@ -7,8 +7,9 @@ from scipy.sparse.linalg import bicgstab as bicgstab_of_scipy
 
 from rlsuite.core.clock import Clock
 from rlsuite.models import MDP
+from rlsuite.planning import krylov as module
 from rlsuite.planning.certificate import discounted
-from rlsuite.planning.krylov import KrylovValue, bicgstab
+from rlsuite.planning.krylov import LATE, KrylovValue, bicgstab, means_of_groups
 from rlsuite.planning.linear_system import solve_fixed_point
 from rlsuite.planning.mdp.policy_evaluation import induced_by_actions
 from rlsuite.planning.policy_rows import PolicySteps
@@ -87,3 +88,77 @@ def test_no_time_is_left():
         found = KrylovValue(rows, np.full(value.size, 2.0)).go_on(500, clock)
     assert found.shape == value.shape
     assert np.isfinite(found).all()
+
+
+def clusters(number=8, size=60, leaving=1e-4, gamma=0.9999, seed=0):
+    """Return the rows of a policy in groups of states that are seldom left, in no order, and its value."""
+    rng, n = np.random.default_rng(seed), number * size
+    place = rng.permutation(n)
+    group = np.arange(n) // size
+    inside = place[group[:, None] * size + rng.integers(size, size=(n, 4))]
+    to = np.concatenate([inside, rng.integers(n, size=(n, 1))], axis=1)
+    p = np.concatenate([rng.dirichlet(np.ones(4), size=n) * (1.0 - leaving), np.full((n, 1), leaving)], axis=1)
+    own = np.argsort(place)
+    model = MDP.from_rows(
+        np.arange(0, 5 * n + 1, 5),
+        to[own].ravel(),
+        p[own].ravel(),
+        rng.normal(size=number)[group[own]] + rng.normal(size=n),
+        n_actions=1,
+        gamma=gamma,
+    )
+    lookahead = discounted(model, "test")
+    policy = np.zeros(n, dtype=np.int64)
+    rows = PolicySteps(lookahead)
+    rows.take(policy.astype(np.int32))
+    return rows, solve_fixed_point(*induced_by_actions(lookahead, policy)), group[own]
+
+
+def test_groups_that_are_seldom_left_are_found():
+    rows, _, group = clusters()
+    before = [array.tobytes() for array in (rows.indptr, rows.successor, rows.weight)]
+    means = means_of_groups(rows.matrix, most=8)
+    assert means is not None
+    rng = np.random.default_rng(1)
+    found = means(rng.normal(size=group.size))
+    assert [np.ptp(found[group == k]) for k in range(8)] == [0.0] * 8
+    assert np.unique(found).size == 8
+    assert means_of_groups(rows.matrix, most=7) is None
+    assert means_of_groups(a_policy()[0].matrix, most=300) is None  # all in one group
+    assert [array.tobytes() for array in (rows.indptr, rows.successor, rows.weight)] == before
+
+
+def test_what_is_equal_in_groups_that_are_never_left_is_solved_at_once():
+    rows, value, group = clusters(leaving=0.0, gamma=0.99)
+    means = means_of_groups(rows.matrix, most=100)
+    assert means is not None
+    reward = np.random.default_rng(2).normal(size=8)[group]
+    np.testing.assert_allclose(means(reward), reward / (1.0 - 0.99), rtol=1e-10)
+    found = KrylovValue(rows, np.zeros(value.size)).go_on(500, Clock(None))
+    np.testing.assert_allclose(found, value, rtol=1e-9, atol=1e-9)
+
+
+def test_the_means_of_groups_save_iterations(monkeypatch):
+    rows, value, _ = clusters()
+
+    def iterations():
+        steps = KrylovValue(rows, np.zeros(value.size))
+        for done in range(1, 500):
+            steps.go_on(1, Clock(None))
+            if np.abs(steps._value - value).max() <= 1e-6 * np.abs(value).max():
+                return done
+        return 500
+
+    with_groups = iterations()
+    found = KrylovValue(rows, np.zeros(value.size)).go_on(500, Clock(None))
+    np.testing.assert_allclose(found, value, rtol=1e-9, atol=1e-6)
+    monkeypatch.setattr(module, "means_of_groups", lambda matrix, most: None)
+    assert LATE < with_groups < iterations()
+
+
+def test_rows_without_transitions_are_groups_of_their_own():
+    matrix = csr_array(np.array([[0.0, 0.9, 0.0], [0.9, 0.0, 0.0], [0.0, 0.0, 0.0]]))
+    means = means_of_groups(matrix, most=3)
+    assert means is not None
+    np.testing.assert_allclose(means(np.array([1.0, 1.0, 5.0])), [10.0, 10.0, 5.0])
+    assert means_of_groups(csr_array((3, 3)), most=2) is None

@@ -28,9 +28,9 @@ Deeper evaluates policies that will be left anyway, less deep pays for more swee
 """
 
 SHORTEST = 8
-"""A new policy is followed in at most as many sweeps as all work before takes the time of, but in so many.
+"""A new policy is followed in at least so many sweeps, and in no more than cost as much as all work before.
 
-The first policies are seldom good: so they do not cost more than a small multiple of what the last ones need.
+The first policies are seldom good; that way they cost no more than a small multiple of what the last ones need.
 """
 
 DEEPEST = 1_000

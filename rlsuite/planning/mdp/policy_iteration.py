@@ -29,6 +29,9 @@ DIRECT = 2_000
 LONGEST_SECONDS = 10.0
 """An elimination may take so long."""
 
+PER_EVALUATION = 2_000
+"""A linear system takes about so many times what a sweep over one action of each state takes: 70 iterations do."""
+
 MAX_CHANGING = 1e-3
 """Share of the states whose action may still change when the sweeps that find a first policy end."""
 
@@ -146,11 +149,11 @@ def _first_policy(lookahead: Lookahead, watch: Watch) -> tuple[FloatArray, Index
 
     Far from the rewards an improvement step only changes states next to those that it changed before, and it costs a
     linear system; a sweep propagates values as far or farther, and costs next to nothing. Never more than S sweeps,
-    after which values have propagated to every state.
+    after which values have propagated to every state, and never more than cost as much as a linear system.
     """
     value = typical_value(lookahead)
     action: StateArray = np.full(lookahead.n_states, -1, dtype=np.int32)
-    for sweep in range(lookahead.n_states):
+    for sweep in range(min(lookahead.n_states, max(1, PER_EVALUATION // lookahead.n_actions))):
         before = action.copy()
         backup_in_place(0, lookahead.n_states, sweep % 2 == 0, lookahead.rows, value, value, action)
         if np.count_nonzero(action != before) <= MAX_CHANGING * lookahead.n_states or watch.hurries:
