@@ -18,7 +18,6 @@ The bound does not depend on how V was found, so it holds for every method.
 """
 
 import warnings
-from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -149,7 +148,7 @@ def width(lookahead: Lookahead, value: FloatArray) -> float:
 
 def closer(lookahead: Lookahead, value: FloatArray, other: FloatArray) -> FloatArray:
     """Return the one of two values (S,) whose bounds are closer; `value` if both are alike."""
-    return min(value, lookahead.ahead(other), key=partial(width, lookahead))
+    return min(value, other, key=lambda one: width(lookahead, lookahead.ahead(one)))
 
 
 def bounded(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution:

@@ -115,12 +115,9 @@ class KrylovValue:
     """
 
     def __init__(self, rows: PolicySteps, initial: FloatArray) -> None:
-        self._rows, self._matrix = rows, rows.matrix
-        self._empty = rows.indptr[1:] == rows.indptr[:-1]
-        self._reward = np.where(self._empty, 0.0, rows.reward)
+        self._system = _System(rows)
         self._initial, self._value = initial.copy(), initial.copy()
-        self._means: Operator | None = None
-        self._values = self._from(self._initial)
+        self._values = self._system.iterates(self._initial)
 
     def go_on(self, iterations: int, clock: Clock) -> FloatArray:
         """Return the value (S,) after more iterations, and as many sweeps at most.
@@ -134,6 +131,7 @@ class KrylovValue:
         clock : Clock
             Checked in each iteration: if time is up, the latest value is returned.
         """
+        system = self._system
         with one_blas_thread(), np.errstate(all="ignore"):  # where the method breaks down, its value is left out
             ended = False
             for _ in range(iterations):
@@ -142,17 +140,24 @@ class KrylovValue:
                 if following is None or clock.hurries:
                     break
                 self._value = following
-            diverged = not self._missing(self._value) < self._missing(self._initial)  # or is not finite
-            if diverged:
+            if not system.missing(self._value) < system.missing(self._initial):  # it diverged, or is not finite
                 self._value = self._initial
             if ended:
-                self._values = self._from(self._value)
-        value = self._value.copy()
-        value[self._empty] = 0.0
-        return self._polished(value, clock, min(iterations, MOST_SWEEPS))
+                self._values = system.iterates(self._value)
+        return system.polished(self._value, clock, min(iterations, MOST_SWEEPS))
 
-    def _from(self, value: FloatArray) -> Iterator[FloatArray]:
-        """Yield iterates, from some on with the help of groups of states, if there are any."""
+
+class _System:
+    """The linear system V - gamma C_pi V = r_pi of a policy."""
+
+    def __init__(self, rows: PolicySteps) -> None:
+        self._rows, self._matrix = rows, rows.matrix
+        self._empty = rows.indptr[1:] == rows.indptr[:-1]
+        self._reward = np.where(self._empty, 0.0, rows.reward)
+        self._means: Operator | None = None
+
+    def iterates(self, value: FloatArray) -> Iterator[FloatArray]:
+        """Yield iterates that begin from `value`, from some on with the help of groups of states, if there are any."""
         if self._means is None:
             for done, iterate in enumerate(bicgstab(self._times, self._swept, self._reward, value), 1):
                 yield iterate
@@ -161,28 +166,18 @@ class KrylovValue:
                     most = int((10 * LATE * self._matrix.nnz) ** (1 / 3))
                     self._means = means_of_groups(self._matrix, most)
                     if self._means is not None:
-                        value = min(value, iterate, key=self._missing)
+                        value = min(value, iterate, key=self.missing)
                         break
         if self._means is not None:
             yield from bicgstab(self._times, self._swept, self._reward, value)
 
-    def _times(self, value: FloatArray) -> FloatArray:
-        return value - cast("FloatArray", self._matrix @ value)
-
-    def _missing(self, value: FloatArray) -> float:
+    def missing(self, value: FloatArray) -> float:
         """Return the largest residual."""
         return float(np.abs(self._times(value) - self._reward).max())
 
-    def _swept(self, change: FloatArray) -> FloatArray:
-        """Approximate the solution for the right-hand side `change`: one sweep forwards from 0, one backwards."""
-        value: FloatArray = np.zeros(change.size)
-        for forward in (True, False):
-            self._sweep(change, value, forward)
-        value[self._empty] = change[self._empty]
-        return value if self._means is None else value + self._means(change - self._times(value))
-
-    def _polished(self, value: FloatArray, clock: Clock, most: int) -> FloatArray:
-        """Sweep in both directions until the changes no longer fall, or are as small as rounding allows."""
+    def polished(self, value: FloatArray, clock: Clock, most: int) -> FloatArray:
+        """Sweep a copy in both directions until the changes no longer fall, or are as small as rounding allows."""
+        value = np.where(self._empty, 0.0, value)
         smallest, best_sweep = np.inf, 0
         for sweep in range(most):
             if clock.hurries:
@@ -193,6 +188,17 @@ class KrylovValue:
             if change <= 2.0 * EPS * float(np.abs(value).max()) or sweep - best_sweep >= PATIENCE:
                 break
         return value
+
+    def _times(self, value: FloatArray) -> FloatArray:
+        return value - cast("FloatArray", self._matrix @ value)
+
+    def _swept(self, change: FloatArray) -> FloatArray:
+        """Approximate the solution for the right-hand side `change`: one sweep forwards from 0, one backwards."""
+        value: FloatArray = np.zeros(change.size)
+        for forward in (True, False):
+            self._sweep(change, value, forward)
+        value[self._empty] = change[self._empty]
+        return value if self._means is None else value + self._means(change - self._times(value))
 
     def _sweep(self, reward: FloatArray, value: FloatArray, forward: bool) -> float:
         rows = self._rows

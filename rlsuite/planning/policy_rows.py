@@ -19,9 +19,6 @@ from rlsuite.planning.vectors import vector
 if TYPE_CHECKING:
     from rlsuite.planning.operators import Matrix
 
-SINGLE_EPS = float(np.finfo(np.float32).eps)
-"""Terms that are smaller, in units of the first, no longer change the sum."""
-
 
 @compiled(in_place=True)
 def point(n_actions: int, indptr: PointerArray, action: StateArray, chain_indptr: PointerArray) -> None:

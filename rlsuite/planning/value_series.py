@@ -164,7 +164,7 @@ def end_series(
     """Add ``scale * total + shift`` to `value` where an action is taken."""
     for s in range(np.uint64(begin), np.uint64(end)):
         if action[s] >= 0:
-            value[s] += scale * total[s] + shift
+            value[s] += scale * np.float64(total[s]) + shift  # NumPy keeps a product with a Python float single
 
 
 class ValueSeries:

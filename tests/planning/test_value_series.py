@@ -7,11 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rlsuite.core.compilation import interpreted
 from rlsuite.models import MDP
 from rlsuite.planning import Lookahead
 from rlsuite.planning import value_series as module
 from rlsuite.planning.kernels import LONG, expected
+from rlsuite.planning.mdp import modified_policy_iteration
 from rlsuite.planning.value_series import ValueSeries
+from rlsuite.planning.watch import Watch
 
 GAMMA = 0.9
 
@@ -120,3 +123,52 @@ def test_rows_of_unlike_lengths_are_not_filled_up():
     series.begin(np.zeros(13, np.int32), np.zeros(13), np.ones(13), 1.0)
     assert series._groups.state.tolist() == [0, 4, 5, 6, 7, 8, 9, 13]
     assert np.diff(series._groups.entry).tolist() == [12, 1, 1, 1, 9, 40, 8]
+
+
+@pytest.mark.parametrize("size", [1e-50, 1e-3, 1e40])
+def test_python_does_the_same_as_machine_code(size, monkeypatch):
+    rng = np.random.default_rng(5)
+    lookahead = Lookahead(model_of(rng.integers(1, 6, size=(40, 2)), 5))
+    policy = np.where(lookahead.terminal, -1, rng.integers(2, size=40)).astype(np.int32)
+    after = np.where(lookahead.terminal, 0.0, size * rng.normal(size=40))
+
+    def settled():
+        series, value = ValueSeries(lookahead), after.copy()
+        series.begin(policy, np.zeros(40), after, 1.5 * size)
+        width = series.add_terms(7)
+        series.settle(value)
+        return value, width
+
+    value, width = settled()
+    for name in ("group", "gather", "propagate", "term_range", "begin_series", "end_series"):
+        monkeypatch.setattr(module, name, interpreted(getattr(module, name)))
+    in_python, same = settled()
+    assert np.isfinite(value).all()
+    assert (value.tobytes(), width) == (in_python.tobytes(), same)
+
+
+def test_what_is_missing_is_added_in_every_state():
+    """All states earn 1 and none ends: after one term the bounds meet, and what follows is the same for all."""
+    lookahead = Lookahead(model_of([(3, 3)] * 8, 0, ends=0.0))
+    series, value = ValueSeries(lookahead), np.ones(8)
+    series.begin(np.zeros(8, np.int32), np.zeros(8), value, 1.0)
+    assert series.add_terms(1) < 1e-5
+    series.settle(value)
+    np.testing.assert_allclose(value, 1.0 / (1.0 - GAMMA), rtol=1e-6)
+
+
+def test_a_policy_is_left_once_rounding_keeps_the_bounds_apart(monkeypatch):
+    """The chain mixes in a few steps, and what is left after them is rounding in single precision."""
+    rng = np.random.default_rng(0)
+    P, R = rng.dirichlet(np.ones(50), size=(50, 2)), rng.normal(size=(50, 2))
+    lookahead = Lookahead(MDP.from_arrays(P, R, gamma=0.9999))
+    value = lookahead.reward.reshape(50, 2)[:, 0].copy()
+    terms = []
+    for stalled in (modified_policy_iteration.STALLED, np.inf):
+        monkeypatch.setattr(modified_policy_iteration, "STALLED", stalled)
+        series = ValueSeries(lookahead)
+        series.begin(np.zeros(50, np.int32), np.zeros(50), value, float(np.abs(value).max()))
+        watch = Watch("test", tol=1e-9, max_iterations=1)
+        terms.append(modified_policy_iteration.add_terms(series, value.copy(), 0.0, watch, 400)[0])
+    assert 5 < terms[0] < 40
+    assert terms[1] == 400

@@ -11,7 +11,7 @@ between would undo what was gained. The values with the closest bounds are kept,
 
 No method is taken to need more than a small multiple of what it has had: so methods that do not bring the bounds
 together take turns, and the time that is lost is a small multiple of what the best of them needs. Policy iteration,
-whose bounds may not show until the last policy how close it is, then has as much work as the two others together.
+whose bounds may not show until the last policy how close it is, then has as much work as both kinds of sweeps.
 
 Work is counted, not timed: the same model takes the same steps on every machine, and ends with the same bytes.
 """
@@ -176,7 +176,8 @@ def give_turns(lookahead: Lookahead, watch: Watch, *, reorder: bool = True) -> t
             break
         if reorder and sweep.turns == PATIENCE:
             reorder = False
-            if watch.left > 2 * PER_LOOK * sweep.entries * LONGEST_ENTRY:  # it cannot be stopped on the way
+            work = 2 * PER_LOOK * (sweep.entries + lookahead.rows.indptr.size)
+            if watch.left > work * LONGEST_ENTRY:  # it cannot be stopped on the way
                 order = order_from_rewards(lookahead)
             if order is not None:
                 break
@@ -372,6 +373,7 @@ class Evaluate(Method):
         super().__init__(now, watch)
         self.rows = PolicySteps(self.lookahead)
         self.iterates: KrylovValue | None = None
+        self.followed: FloatArray = vector(self.lookahead.n_states)
         self.longest, self.seconds = SHORTEST, 0.0
         self.ordering = PER_SYSTEM + PER_ENTRY * self.per_policy
 
@@ -406,7 +408,7 @@ class Evaluate(Method):
             if another or self.iterates is None:
                 self.iterates = KrylovValue(self.rows, own.value)
             value = self.iterates.go_on(self.longest, self.watch)
-            changes = self.rows.follow(value, own.before)
+            changes = self.rows.follow(value, self.followed)
             width = interval(self.lookahead, changes, self.lookahead.rounding(value)).width
             if width > self.watch.tol:
                 self.longest *= 2

@@ -5,6 +5,7 @@ import pytest
 
 import rlsuite as rl
 from rlsuite.planning import policy_iteration
+from rlsuite.planning.certificate import discounted, width
 from rlsuite.planning.mdp import policy_iteration as module
 
 
@@ -97,3 +98,36 @@ def test_a_goal_far_away_does_not_widen_a_band(monkeypatch):
     value = policy_iteration(mdp).value
     assert value[-2] == pytest.approx(1.0 / (1.0 - 0.999 * 0.9))
     assert value[0] == pytest.approx(1.0 / (1.0 - 0.999 * 0.9))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_interrupted_evaluation_does_not_replace_a_closer_value(monkeypatch, seed):
+    """States that end an episode pay when it begins in them: their own values count for no other state."""
+    rng, states = np.random.default_rng(seed), 400
+    P = rng.dirichlet(np.ones(4), size=(states, 3))
+    to = (np.arange(states)[:, None, None] + rng.integers(-6, 7, size=P.shape)) % states
+    ends = rng.random(states) < 0.1
+    mdp = rl.MDP.from_rows(
+        np.arange(0, P.size + 1, 4),
+        to.ravel(),
+        P.ravel(),
+        np.where(np.repeat(ends, 3), 1e3, 1.0) * rng.normal(size=states * 3),
+        terminated=ends[to].ravel(),
+        n_actions=3,
+        gamma=0.999,
+    )
+    policies, evaluated = policy_iteration(mdp).iterations, module._evaluated
+    values = []
+
+    def cut_short(lookahead, policy, before, watch, direct):
+        values.append(evaluated(lookahead, policy, before, watch, direct))
+        if len(values) < policies:
+            return values[-1]
+        watch.interrupted = True  # by Ctrl-C
+        return np.zeros(states)
+
+    monkeypatch.setattr(module, "_evaluated", cut_short)
+    with pytest.warns(rl.errors.ConvergenceWarning):
+        found = policy_iteration(mdp)
+    lookahead = discounted(mdp, "test")
+    assert found.error_bound == pytest.approx(width(lookahead, lookahead.ahead(values[-2])))
