@@ -10,8 +10,9 @@ then they do not mix: bounds of policies that get better often move apart for a 
 between would undo what was gained. The values with the closest bounds are kept, for when time is up.
 
 No method is taken to need more than a small multiple of what it has had: so methods that do not bring the bounds
-together take turns, and the time that is lost is a small multiple of what the best of them needs. Policy iteration,
-whose bounds may not show until the last policy how close it is, then has as much work as both kinds of sweeps.
+together take turns, and the time that is lost is a small multiple of what the best of them needs. Sweeps in place then
+have half as much work as sweeps that follow a policy, which are enough for most models, and half as much as policy
+iteration, whose bounds may not show until the last policy how close it is.
 
 Work is counted, not timed: the same model takes the same steps on every machine, and ends with the same bytes.
 """
@@ -303,6 +304,7 @@ class Follow(Method):
     """Add up the value of the greedy policy, from one vector into another."""
 
     name = "modified_policy_iteration"
+    unknown = UNKNOWN / 2
 
     def __init__(self, now: Progress, watch: Watch, evaluate: "Evaluate") -> None:
         super().__init__(now, watch)
