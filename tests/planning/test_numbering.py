@@ -131,7 +131,6 @@ def test_auto_goes_through_a_shuffled_maze_in_order(begun_anew):
     assert found.converged
     assert found.value[last] == pytest.approx(1.0)
     assert found.value[first] == pytest.approx(0.9999 ** (127 * 128), abs=1e-9)
-    assert found.iterations < 20
 
 
 @pytest.mark.filterwarnings("ignore::rlsuite.errors.ConvergenceWarning")

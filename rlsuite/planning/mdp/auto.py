@@ -85,8 +85,8 @@ PER_LOOK = 10.0
 PER_ITERATION = 12.0
 """The same of an iteration of BiCGSTAB: two products, and four sweeps in place for the preconditioner."""
 
-PATIENCE = 3
-"""Slices of sweeps in place, after which a better order of the states is looked for: that takes as much as two more."""
+PATIENCE = 4
+"""A better order of the states is looked for after so many times the work that this takes."""
 
 
 @takes_limits()
@@ -162,8 +162,8 @@ def give_turns(lookahead: Lookahead, watch: Watch, *, reorder: bool = True) -> t
     now = Progress(lookahead, typical_value(lookahead))
     kept, closest = vector(lookahead.n_states), inf  # bounds may move apart again
     now.back_up()
-    sweep, evaluate = Sweep(now, watch), Evaluate(now, watch)
-    methods = (Follow(now, watch, evaluate), sweep, evaluate, Components(now, watch))
+    evaluate = Evaluate(now, watch)
+    methods = (Follow(now, watch, evaluate), Sweep(now, watch), evaluate, Components(now, watch))
     order: IndexArray | None = None
     while watch.goes_on(now.bound):
         watch.measure(now.value, lookahead.largest_value)
@@ -175,10 +175,10 @@ def give_turns(lookahead: Lookahead, watch: Watch, *, reorder: bool = True) -> t
         if now.settled:
             watch.give_up("the changes are down to rounding error")
             break
-        if reorder and sweep.turns == PATIENCE:
+        look = 2 * PER_LOOK * (lookahead.rows.indptr[-1] + lookahead.rows.indptr.size)
+        if reorder and sum(method.work for method in methods) > PATIENCE * look:
             reorder = False
-            work = 2 * PER_LOOK * (sweep.entries + lookahead.rows.indptr.size)
-            if watch.left > work * LONGEST_ENTRY:  # it cannot be stopped on the way
+            if watch.left > look * LONGEST_ENTRY:  # it cannot be stopped on the way
                 order = order_from_rewards(lookahead)
             if order is not None:
                 break
