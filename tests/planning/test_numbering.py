@@ -136,10 +136,10 @@ def test_auto_goes_through_a_shuffled_maze_in_order(begun_anew):
 @pytest.mark.filterwarnings("ignore::rlsuite.errors.ConvergenceWarning")
 def test_what_was_found_before_is_kept_if_time_is_up(begun_anew, monkeypatch):
     """Slices end soon after the states were renumbered: the bounds are no wider than those of the values before."""
-    monkeypatch.setattr(module, "PATIENCE", 1)
+    monkeypatch.setattr(module, "PATIENCE", 1.0)
     mdp, _, _ = shuffled_maze(60, 0.999)
     bounds, anew = [], []
-    for slices in range(2, 9):
+    for slices in range(2, 16):
         bounds.append(rl.solve(mdp, max_iterations=slices).error_bound)
         anew.append(len(begun_anew))
         begun_anew.clear()
