@@ -136,7 +136,10 @@ class Lookahead:
     def rows(self) -> Rows:
         """What kernels over the model's rows read."""
         pointers = (self.indptr.view(np.uint64), self.successor.view(np.uint32))
-        rows = (*pointers, self.weight, self.reward, self.mdp.gamma, self.terminal, self.ordered)
+        numbers = (self.weight.view(), self.reward.view())
+        for one in numbers:  # arrays of the model are read-only; with others, kernels would be compiled twice
+            one.setflags(write=False)
+        rows = (*pointers, *numbers, self.mdp.gamma, self.terminal, self.ordered)
         return Rows(self.n_actions, *rows)
 
     @cached_property

@@ -167,7 +167,7 @@ class PolicySteps:
     def take(self, action: StateArray) -> bool:
         """Copy the rows and the rewards of a policy (S,), -1 for none; return whether it is another one."""
         lookahead = self._lookahead
-        on_blocks(earn, lookahead.policy_blocks, lookahead.n_actions, lookahead.reward, action, self.reward)
+        on_blocks(earn, lookahead.policy_blocks, lookahead.n_actions, lookahead.rows.reward, action, self.reward)
         if self._policy is not None and np.array_equal(self._policy, action):
             return False
         point(lookahead.n_actions, lookahead.rows.indptr, action, self.indptr)

@@ -48,7 +48,7 @@ class Groups(NamedTuple):
 
 
 @compiled(in_place=True)
-def group(rows: Rows, action: StateArray, state: SuccessorArray, entry: PointerArray) -> int:
+def group(n_actions: int, indptr: PointerArray, action: StateArray, state: SuccessorArray, entry: PointerArray) -> int:
     """Fill the first two fields of `Groups`, for a policy (S,) whose entry -1 stands for an empty row; return G."""
     n, s, g, total = np.uint64(action.size), np.uint64(0), 0, np.uint64(0)
     while s < n:
@@ -56,8 +56,8 @@ def group(rows: Rows, action: StateArray, state: SuccessorArray, entry: PointerA
         for j in range(together):
             length = np.uint64(0)
             if action[s + j] >= 0:
-                row = (s + j) * np.uint64(rows.n_actions) + np.uint64(action[s + j])
-                length = rows.indptr[row + ONE] - rows.indptr[row]
+                row = (s + j) * np.uint64(n_actions) + np.uint64(action[s + j])
+                length = indptr[row + ONE] - indptr[row]
             own = length if j == 0 else own
             longest, entries = max(longest, length), entries + length
         state[g], entry[g] = s, total
@@ -216,7 +216,7 @@ class ValueSeries:
         lookahead = self._lookahead
         if self._policy is not None and np.array_equal(self._policy, action):
             return False
-        n = group(lookahead.rows, action, self._state, self._entry)
+        n = group(lookahead.n_actions, lookahead.rows.indptr, action, self._state, self._entry)
         needed = int(self._entry[n])
         if needed > self._weight.size:
             self._successor, self._weight = vector(needed, np.uint32), vector(needed, np.float32)

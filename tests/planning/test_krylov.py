@@ -42,7 +42,7 @@ def a_policy(states=300, gamma=0.999, seed=0):
 
 
 @pytest.mark.parametrize("gamma", [0.9, 0.9999])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_value_is_that_of_elimination(gamma, seed):
     rows, value = a_policy(gamma=gamma, seed=seed)
     found = KrylovValue(rows, np.zeros(value.size)).go_on(2_000, Clock(None))

@@ -86,15 +86,15 @@ def test_gridworld_with_jumps(gridworld_with_jumps, method):
         assert shown == arrows
 
 
-@pytest.mark.parametrize("gamma", [0.0, 0.5, 10 / 11 - 0.01, 10 / 11 + 0.01, 0.95, 0.99])
-def test_two_states_of_puterman(puterman, method, gamma):
+def test_two_states_of_puterman(puterman, method):
     # P94 section 6.1: in the second state -1 for ever; in the first the better of two expressions in gamma.
-    second = -1 / (1 - gamma)
-    coin = (5 + 0.5 * gamma * second) / (1 - 0.5 * gamma)
-    leave = 10 + gamma * second
-    solution = solve(puterman(gamma), method, tol=1e-8)
-    np.testing.assert_allclose(solution.value, [max(coin, leave), second], rtol=0, atol=1e-8)
-    assert solution.policy.tolist() == [0 if coin > leave else 1, 0]
+    for gamma in (0.0, 0.5, 10 / 11 - 0.01, 10 / 11 + 0.01, 0.95, 0.99):
+        second = -1 / (1 - gamma)
+        coin = (5 + 0.5 * gamma * second) / (1 - 0.5 * gamma)
+        leave = 10 + gamma * second
+        solution = solve(puterman(gamma), method, tol=1e-8)
+        np.testing.assert_allclose(solution.value, [max(coin, leave), second], rtol=0, atol=1e-8, err_msg=f"{gamma=}")
+        assert solution.policy.tolist() == [0 if coin > leave else 1, 0], gamma
 
 
 def test_end_that_leads_on_and_end_that_stays(method):
