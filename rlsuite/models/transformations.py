@@ -13,7 +13,7 @@ import numpy as np
 
 from rlsuite.errors import ModelError
 from rlsuite.models import validation
-from rlsuite.models.aliases import BoolArray
+from rlsuite.models.aliases import BoolArray, IndexArray
 from rlsuite.models.functions import labels_of
 from rlsuite.models.mdp_fields import MdpFields
 
@@ -85,6 +85,23 @@ def close(mdp: M) -> Closed[M]:
     return Closed(closed, absorbing)
 
 
+def chosen_rows(indptr: IndexArray, rows: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Return the pointers of a table of the given rows (R,), and the entries of the first table in their order.
+
+    A row -1 stands for an empty one.
+
+    Examples
+    --------
+    >>> pointers, entry = chosen_rows(np.array([0, 2, 2, 5]), np.array([2, -1, 0]))
+    >>> pointers.tolist(), entry.tolist()
+    ([0, 3, 3, 5], [2, 3, 4, 0, 1])
+    """
+    lengths = np.where(rows >= 0, indptr[rows + 1] - indptr[rows], 0)
+    pointers: IndexArray = np.zeros(rows.size + 1, dtype=np.int64)
+    np.cumsum(lengths, out=pointers[1:])
+    return pointers, np.repeat(indptr[rows] - pointers[:-1], lengths) + np.arange(int(pointers[-1]))
+
+
 def fill_illegal(mdp: M) -> M:
     """Return the model in which each illegal action does what the first legal action of its state does."""
     if mdp.legal.all():
@@ -92,10 +109,7 @@ def fill_illegal(mdp: M) -> M:
     first = np.argmax(mdp.legal, axis=1)
     own = np.arange(mdp.legal.size).reshape(mdp.legal.shape)
     model_row = np.where(mdp.legal, own, own[:, :1] + first[:, None]).reshape(-1)
-    lengths = np.diff(mdp.indptr)[model_row]
-    indptr = np.zeros(lengths.size + 1, dtype=np.int64)
-    np.cumsum(lengths, out=indptr[1:])
-    entry = np.repeat(mdp.indptr[model_row] - indptr[:-1], lengths) + np.arange(int(indptr[-1]))
+    indptr, entry = chosen_rows(mdp.indptr, model_row)
     return mdp.replace(
         indptr=indptr,
         next_state=mdp.next_state[entry],

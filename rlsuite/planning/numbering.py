@@ -10,6 +10,7 @@ import numpy as np
 
 from rlsuite.models import MDP
 from rlsuite.models.aliases import IndexArray
+from rlsuite.models.transformations import chosen_rows
 from rlsuite.planning.graph import distance_to, edges, predecessors
 from rlsuite.planning.operators import Lookahead, bellman, typical_value
 
@@ -68,9 +69,7 @@ def renumbered(mdp: MDP, order: IndexArray) -> MDP:
     position = np.empty_like(order)
     position[order] = np.arange(order.size)
     rows = (order[:, None] * mdp.n_actions + np.arange(mdp.n_actions)).ravel()
-    lengths = np.diff(mdp.indptr)[rows]
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    entry: IndexArray = np.arange(int(indptr[-1])) + np.repeat(mdp.indptr[rows] - indptr[:-1], lengths)
+    indptr, entry = chosen_rows(mdp.indptr, rows)
     return MDP.from_rows(
         indptr,
         position[mdp.next_state[entry]],

@@ -6,7 +6,7 @@ C_pi(s, s') = sum_a pi(a | s) c(s' | s, a). Its value is the solution of v = r_p
 In plain NumPy: `rlsuite.reference.mdp.policy_evaluation`.
 """
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.policies import policy_weights
+from rlsuite.models.transformations import chosen_rows
 from rlsuite.planning.certificate import contracting, representable
 from rlsuite.planning.linear_system import solve_fixed_point
 from rlsuite.planning.operators import Lookahead, averaging
@@ -94,12 +95,16 @@ def value_where_it_ends(mdp: MDP, weights: FloatArray) -> FloatArray:
 
 def induced_by_actions(lookahead: Lookahead, policy: IndexArray) -> tuple["Matrix", FloatArray]:
     """Return gamma C_pi and r_pi of a policy (S,) that is known to be legal, -1 at ends; gamma < 1."""
-    states = lookahead.mdp.n_states
-    acting = np.flatnonzero(policy >= 0)
-    weights = np.zeros((states, lookahead.mdp.n_actions))
-    weights[acting, policy[acting]] = 1.0
-    chain, reward = induced(lookahead, weights)
-    return lookahead.mdp.gamma * chain, reward
+    from scipy.sparse import csr_array
+
+    mdp, acting = lookahead.mdp, policy >= 0
+    rows = np.where(acting, np.arange(mdp.n_states) * mdp.n_actions + policy, -1)
+    indptr, entry = chosen_rows(mdp.indptr, rows)
+    weight = np.where(mdp.terminated[entry], 0.0, mdp.probability[entry])
+    chain: Any = csr_array((weight, mdp.next_state[entry], indptr), shape=(mdp.n_states, mdp.n_states))
+    chain.sum_duplicates()
+    chain.eliminate_zeros()
+    return mdp.gamma * chain, np.where(acting, lookahead.reward[rows], 0.0)
 
 
 def induced(lookahead: Lookahead, weights: FloatArray) -> tuple["Matrix", FloatArray]:
