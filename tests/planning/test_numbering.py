@@ -135,7 +135,7 @@ def test_auto_goes_through_a_shuffled_maze_in_order(begun_anew):
 
 @pytest.mark.filterwarnings("ignore::rlsuite.errors.ConvergenceWarning")
 def test_what_was_found_before_is_kept_if_time_is_up(begun_anew, monkeypatch):
-    """Slices end soon after the states were renumbered: the bounds are no wider than those of the values before."""
+    """Slices end soon after the states were renumbered: the bounds are at least as close as those before."""
     monkeypatch.setattr(module, "PATIENCE", 1.0)
     mdp, _, _ = shuffled_maze(60, 0.999)
     bounds, anew = [], []

@@ -40,9 +40,8 @@ END = 0.25
 """The same, in tolerances, for a policy that was the best one twice."""
 
 STALLED = 0.5
-"""A policy is no longer followed if that has not halved the bounds, and they are no wider than rounding may make them.
-
-The next sweep over all actions is in double precision.
+"""Sweeps that follow a policy end where the last ones left more than this share of the distance of the bounds, once
+rounding in single precision alone may keep them so far apart. The next sweep over all actions is in double precision.
 """
 
 
