@@ -5,6 +5,9 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -13,6 +16,20 @@ from rlsuite.core.checks import positive_number
 
 class OutOfTime(Exception):
     """Raised where unfinished work is of no use, and caught by the caller that has the best result so far."""
+
+
+_called: ContextVar[float | None] = ContextVar("called", default=None)
+"""When somebody began to wait for the next clock, on the scale of `time.perf_counter`; None: when it is made."""
+
+
+@contextmanager
+def waited_for() -> Generator[None]:
+    """Count what is done inside for the deadline of the first clock made there, from now on: as to import a method."""
+    token = _called.set(time.perf_counter())
+    try:
+        yield
+    finally:
+        _called.reset(token)
 
 
 class Clock:
@@ -55,6 +72,8 @@ class Clock:
 
     def __init__(self, name: str, *, deadline: object = None, progress: bool = False) -> None:
         self.started = time.perf_counter()
+        self._waited_before = self.started - (_called.get() or self.started)
+        _called.set(None)
         self.name = name
         self.deadline = None if deadline is None else positive_number("deadline", deadline)
         self.progress = progress
@@ -67,6 +86,11 @@ class Clock:
     def seconds(self) -> float:
         """Wall-clock time since the beginning."""
         return time.perf_counter() - self.started
+
+    @property
+    def waited(self) -> float:
+        """The seconds that count for the deadline: those since the beginning, or since the call, see `waited_for`."""
+        return time.perf_counter() - self.started + self._waited_before
 
     @property
     def reason(self) -> str:
@@ -92,12 +116,12 @@ class Clock:
         """Seconds until the deadline, less what is kept in reserve, at least 0; infinite if there is none."""
         if self.deadline is None:
             return math.inf
-        return max(0.0, self.deadline - self.reserve - self.seconds)
+        return max(0.0, self.deadline - self.reserve - self.waited)
 
     @property
     def late(self) -> bool:
         """Whether the deadline has come, less what is kept in reserve."""
-        return self.deadline is not None and self.seconds + self.reserve >= self.deadline
+        return self.deadline is not None and self.waited + self.reserve >= self.deadline
 
     @property
     def shows(self) -> bool:

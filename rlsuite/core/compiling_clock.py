@@ -1,4 +1,4 @@
-"""Clocks that tell compiling from working, so that deadlines and times mean the same in the first run and later."""
+"""Clocks that tell compiling and loading from working, so that times mean the same in the first run and later."""
 
 import sys
 import threading
@@ -42,10 +42,11 @@ def preparing() -> Generator[None]:
             listener.on_end()
 
 
-class _Preparation:
-    """Adds up the seconds in which numba compiles or loads; one function may begin on another, and so may a thread."""
+class _Total:
+    """Adds up the seconds of one kind of work; one function may begin on another, and so may a thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, told_by: list[Listener]) -> None:
+        told_by.append(self)
         self._lock = threading.Lock()
         self._depth = 0
         self._begun = 0.0
@@ -70,16 +71,16 @@ class _Preparation:
                 self._finished += time.perf_counter() - self._begun
 
 
-_preparation = _Preparation()
-getting_ready.append(_preparation)
+_compilation, _preparation = _Total(compiling), _Total(getting_ready)
 
 
 class CompilingClock(Clock):
     """The clock of work that may have to be compiled first.
 
     Compiling is done once, on first use, and loading what was compiled earlier once in each process; what either takes
-    has nothing to do with the data. So that time counts neither for the deadline nor in `seconds`, from the making of
-    the clock on, and a progress bar says when something is compiled.
+    has nothing to do with the data. So neither counts in `seconds`, from the making of the clock on. A deadline says
+    how long somebody waits: loading counts for it. Compiling does not, as no result would be left of the first run; a
+    progress bar says when something is compiled.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ class CompilingClock(Clock):
     def __init__(self, name: str, **limits: Any) -> None:
         super().__init__(name, **limits)
         self.says = self.progress
-        self._prepared_before = _preparation.seconds
+        self._prepared_before, self._compiled_before = _preparation.seconds, _compilation.seconds
         self._compiling: float | None = None
         self._listener = Compiling(self.say)
 
@@ -119,6 +120,11 @@ class CompilingClock(Clock):
     def seconds(self) -> float:
         """Wall-clock time since the beginning, without what was spent on compiling and loading."""
         return super().seconds - self.compiling
+
+    @property
+    def waited(self) -> float:
+        """The seconds that count for the deadline: those since the beginning, without what was spent on compiling."""
+        return super().waited - (_compilation.seconds - self._compiled_before)
 
     def __enter__(self) -> Self:
         super().__enter__()

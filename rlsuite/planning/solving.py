@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast, overload
 
 from rlsuite.core.checks import one_of
+from rlsuite.core.clock import waited_for
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import MDP, POMDP
@@ -196,8 +197,8 @@ def solve(
         Number of steps, for methods that plan for a finite number of them; by default one of these is chosen then.
     deadline : float, optional
         Number of seconds after which a method returns the best solution found so far. The clock stands still while
-        numba compiles, and while it loads compiled code from its cache: the first run of all takes longer
-        than that by some seconds, and the first run in a process by some tenths of a second.
+        numba compiles, in the first run of all. To load compiled code counts; it takes a few tenths of a second in the
+        first run in a process, which cannot keep a shorter deadline.
     progress : bool, optional
         Whether to show a progress bar on stderr.
     exact : bool
@@ -280,7 +281,12 @@ def solve(
         method = "rational_policy_iteration"
     if method == "auto" and horizon is not None and _kind(model) is MDP:
         method = "backward_induction"
-    function = _method(model, method)
+    one_of("unreachable", unreachable, UNREACHABLE)
+    if unreachable == "error":
+        check_reachable(model if isinstance(model, MDP) else model.mdp)
+    one_of("prune", prune, PRUNE)
+    if prune == "fewest" and isinstance(model, MDP):
+        raise ParameterError("prune='fewest' leaves out alpha vectors, and an MDP has none: leave it out")
     named = {
         "tol": tol,
         "rtol": rtol,
@@ -290,16 +296,12 @@ def solve(
         "progress": progress,
     }
     given = {name: value for name, value in named.items() if value is not None} | options
-    _check_options(model, method, function, given)
-    one_of("unreachable", unreachable, UNREACHABLE)
-    if unreachable == "error":
-        check_reachable(model if isinstance(model, MDP) else model.mdp)
-    one_of("prune", prune, PRUNE)
-    if prune == "fewest" and isinstance(model, MDP):
-        raise ParameterError("prune='fewest' leaves out alpha vectors, and an MDP has none: leave it out")
-    if gamma is not None:
-        model = model.replace(gamma=gamma)
-    solution = function(model, **given)
+    with waited_for():
+        function = _method(model, method)
+        _check_options(model, method, function, given)
+        if gamma is not None:
+            model = model.replace(gamma=gamma)
+        solution = function(model, **given)
     return _of_few_vectors(solution, given) if prune == "fewest" else solution
 
 

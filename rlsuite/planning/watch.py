@@ -54,8 +54,8 @@ class Watch(CompilingClock):
 
     Iterative methods go round in ``while watch.goes_on(error_bound):``. Used as a context manager it listens to Ctrl-C,
     as a `Clock` does: the first one ends the loop, so that the best answer so far can be returned. It
-    stands still while numba compiles, or loads what was compiled earlier, so that a deadline means the same in the
-    first run and in others; with `progress` it says that something is compiled.
+    stands still while numba compiles; with `progress` it says that something is compiled. What was compiled earlier has
+    to be loaded in each process: that counts for the deadline, and not in the seconds of a result.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from rlsuite.core.clock import Clock
+from rlsuite.core.clock import Clock, waited_for
 from rlsuite.errors import ParameterError
 
 
@@ -80,3 +80,14 @@ def test_a_reserve_is_kept_before_the_deadline():
     clock = Clock("m")
     clock.reserve = 1000.0
     assert not clock.hurries
+
+
+def test_what_comes_before_a_clock_may_be_waited_for():
+    with waited_for():
+        time.sleep(0.1)
+        first, second = Clock("first", deadline=0.1), Clock("second", deadline=60.0)
+    third = Clock("third", deadline=60.0)
+    assert first.late
+    assert first.seconds < first.waited - 0.05
+    assert second.waited < 0.05  # only the first one takes it
+    assert third.waited < 0.05

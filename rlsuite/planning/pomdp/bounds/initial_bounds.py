@@ -270,7 +270,7 @@ def _leading_to(leaves: list[BoolArray], good: BoolArray) -> BoolArray:
 
 def left(watch: Watch, share: float) -> float:
     """Return a share of the seconds until the deadline, at least a little; infinity if there is none."""
-    return math.inf if watch.deadline is None else max(share * (watch.deadline - watch.seconds), 1e-3)
+    return math.inf if watch.deadline is None else max(share * watch.left, 1e-3)
 
 
 Kind = TypeVar("Kind", bound=AlphaVectorSolution)

@@ -369,4 +369,4 @@ def legal_actions(pomdp: POMDP, belief: FloatArray) -> FloatArray:
 
 def time_to_move(n_bytes: int, watch: Watch) -> bool:
     """Return whether there is time to copy a tree of that many bytes into larger memory."""
-    return watch.deadline is None or watch.seconds + n_bytes / MOVED_PER_SECOND < watch.deadline
+    return n_bytes / MOVED_PER_SECOND < watch.left

@@ -211,9 +211,7 @@ class PointSearch:
         watch.between(lower, upper)
         if not watch.goes_on(upper - lower):
             return False
-        if watch.deadline is not None and (
-            self.search.late or watch.seconds + self._answer_seconds() >= watch.deadline
-        ):
+        if watch.deadline is not None and (self.search.late or self._answer_seconds() >= watch.left):
             watch.give_up(f"deadline={watch.deadline:g} seconds passed")
         if self.search.full:
             watch.give_up("the memory that the search may take (max_gb=) is used up")
@@ -251,7 +249,7 @@ class PointSearch:
 
     def _work(self) -> int:
         if self.watch.deadline is not None:
-            self.search.seconds_left = max(0.0, self.watch.deadline - self.watch.seconds - self._answer_seconds())
+            self.search.seconds_left = max(0.0, self.watch.left - self._answer_seconds())
         return 1 + int(self._rate * min(PIECE, self.search.seconds_left))
 
     def _pace(self, before: float) -> None:
