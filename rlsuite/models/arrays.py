@@ -20,7 +20,7 @@ from rlsuite.core.checks import whole_number
 from rlsuite.core.narrowing import is_sequence
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.models import row_checks, validation
-from rlsuite.models.aliases import AnyArray, BoolArray, CsrMatrix, FloatArray, IndexArray, Rows, SparseLike, StateArray
+from rlsuite.models.aliases import AnyArray, BoolArray, CsrMatrix, FloatArray, IndexArray, Rows, SparseLike
 
 Order: TypeAlias = Literal["sas", "ass"]
 Tables: TypeAlias = ArrayLike | Sequence[SparseLike]
@@ -120,14 +120,17 @@ def rows_from_arrays(
     elif terminated is not None:
         ended = validation.booleans("terminated", _lookup("terminated", terminated, flags_order, entries))
     elif can_start.all():
-        ended = np.zeros(entries.next_state.size, dtype=np.bool_)
+        same_in_each_row = entries.successors.ndim == 2
+        ended = np.zeros(states if same_in_each_row else entries.probability.size, dtype=np.bool_)
+        if same_in_each_row:
+            ended = np.broadcast_to(ended, entries.successors.shape)
     else:
         ended = ~can_start[entries.next_state]
     if is_terminal is not None:
         can_start = can_start & ~is_terminal
-    for made in (indptr, entries.next_state, entries.probability, ended):  # new arrays, which the model need not copy
+    for made in (indptr, entries.successors, entries.probability, ended):  # new arrays, which the model need not copy
         made.setflags(write=False)
-    rows = Rows(indptr, entries.next_state, entries.probability, reward, ended)
+    rows = Rows(indptr, entries.successors, entries.probability, reward, ended)
     return FromArrays(rows, actions, can_start, tables, rows_name)
 
 
@@ -212,13 +215,18 @@ class _Entries(NamedTuple):
     """The transitions, row by row: those of (s, a) before those of (s, a + 1)."""
 
     lengths: AnyArray  # (S, A), how many each row has
-    next_state: AnyArray  # (N,)
+    successors: AnyArray  # (N,), or (S * A, S) where each row leads to all states
     probability: FloatArray  # (N,)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of states and actions."""
         return self.lengths.shape[0], self.lengths.shape[1]
+
+    @property
+    def next_state(self) -> AnyArray:
+        """Successor of each transition, (N,)."""
+        return self.successors.reshape(-1)
 
     def of_rows(self, table: AnyArray) -> AnyArray:
         """The entries of a table (S, A) at the transitions, (N,)."""
@@ -254,20 +262,20 @@ def _entries_of_dense(dense: FloatArray, order: Order) -> _Entries:
     states, actions, _ = dense.shape
     _at_least_one(states, actions)
     if (copied := _copied_if_positive(dense)) is not None:  # nothing is to be left out
-        return _Entries(np.full((states, actions), states), *copied)
+        everywhere = np.broadcast_to(np.arange(states, dtype=np.int32), (states * actions, states))
+        return _Entries(np.full((states, actions), states), everywhere, copied)
     rows = dense.reshape(-1, states)
     positive = rows != 0.0
     lengths = np.count_nonzero(positive, axis=1).reshape(states, actions)
     return _Entries(lengths, np.nonzero(positive)[1], rows[positive])
 
 
-def _copied_if_positive(dense: FloatArray) -> tuple[StateArray, FloatArray] | None:
-    """Return the successors and a flat copy of an array (S, A, S) if all entries are positive.
+def _copied_if_positive(dense: FloatArray) -> FloatArray | None:
+    """Return a flat copy of an array (S, A, S) if all entries are positive.
 
-    They are made in parts, which are in the cache when they are read again.
+    It is made in parts, which are in the cache when they are read again.
     """
-    states = dense.shape[0]
-    copied, next_state = np.empty(dense.size), np.empty(dense.size, dtype=np.int32)
+    states, copied = dense.shape[0], np.empty(dense.size)
     at_once = max(1, row_checks.ENTRIES // dense[0].size)
 
     def copy_if_positive(begin: int) -> bool:
@@ -275,12 +283,11 @@ def _copied_if_positive(dense: FloatArray) -> tuple[StateArray, FloatArray] | No
         if not dense[part].min() > 0.0:
             return False
         copied.reshape(dense.shape)[part] = dense[part]
-        next_state.reshape(dense.shape)[part] = np.arange(states, dtype=np.int32)
         return True
 
-    if not copy_if_positive(0) or row_checks.first_fault(copy_if_positive, range(at_once, states, at_once)) is not None:
+    if not dense[0].min() > 0.0 or row_checks.first_fault(copy_if_positive, range(0, states, at_once)) is not None:
         return None
-    return next_state, copied
+    return copied
 
 
 def _entries_of_sparse(P: Sequence[SparseLike]) -> _Entries:

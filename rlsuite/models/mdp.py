@@ -76,7 +76,9 @@ class MDP(Constructors, Playable):
         The row of the pair (s, a) is ``indptr[s * A + a] : indptr[s * A + a + 1]``. An empty row is an illegal action;
         a state whose rows are all empty is an end, which only terminated transitions may enter.
     next_state : ndarray (N,) int32
-        Successor of each transition.
+        Successor of each transition. If all rows lead to the same k states, as those of dense arrays do, a view
+        (S * A, k) of one row, as `numpy.broadcast_to` makes it, takes no memory: the array (N,) is made when it is
+        asked for. The same holds for `terminated`.
     probability : ndarray (N,) float64
         Probability of each transition; a row sums to 1 within 1e-8.
     reward : ndarray (N,), (S * A,) or (S, A) float64

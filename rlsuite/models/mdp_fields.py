@@ -21,7 +21,7 @@ from rlsuite.core.checks import fits_in_memory, fraction, whole_number
 from rlsuite.core.keywords import made_from_arrays, says_what_to_write
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import row_checks, validation
-from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, Rows, StateArray
+from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray, Rows, StateArray
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -86,28 +86,31 @@ class MdpFields(Named):
         states = row_checks.n_states(given_indptr, n_actions)
         indptr = given_indptr.astype(np.int64, copy=False)
         given_next = validation.integers("next_state", self.next_state)
+        given_ends = validation.booleans("terminated", self.terminated)
+        next_state, same_next = row_checks.one_of_all(given_next, given_indptr)
+        terminated, same_ends = row_checks.one_of_all(given_ends, given_indptr)
         probability = validation.array("probability", self.probability).astype(np.float64, copy=False)
         reward = validation.floats("reward", self.reward)
-        terminated = validation.booleans("terminated", self.terminated)
-        for name, values in (
-            ("next_state", given_next),
-            ("probability", probability),
-            ("terminated", terminated),
+        for name, values, same in (
+            ("next_state", given_next, same_next),
+            ("probability", probability, False),
+            ("terminated", given_ends, same_ends),
         ):
-            validation.shape(name, values, (given_next.size,), meaning="one entry per transition")
+            if not same:
+                validation.shape(name, values, (given_next.size,), meaning="one entry per transition")
         start = validation.floats("start", self.start)
         validation.shape("start", start, (states,), meaning="one entry per state")
         reward_std, bernoulli = row_checks.noise(self.reward_std, self.bernoulli, states, n_actions)
 
         row_checks.row_pointers(indptr, given_next.size, n_actions)
         reward = row_checks.rewards(reward, indptr, n_actions)
-        row_checks.successors(given_next, states, indptr, n_actions)
-        row_checks.probabilities(probability, indptr, n_actions)
+        row_checks.successors(next_state, states, indptr, n_actions)
+        row_sums = row_checks.probabilities(probability, indptr, n_actions)
         validation.distribution("start", start)
-        row_checks.ends(given_next, terminated, start, indptr, n_actions)
+        row_checks.ends(given_next, given_ends, start, indptr, n_actions)
         row_checks.reward_noise(reward, reward_std, bernoulli, indptr, n_actions)
 
-        next_state: StateArray = given_next.astype(np.int32, copy=False)
+        next_state: StateArray = next_state.astype(np.int32, copy=False)
         checked: dict[str, object] = {
             "indptr": validation.frozen(indptr, self.indptr),
             "next_state": validation.frozen(next_state, self.next_state),
@@ -124,8 +127,25 @@ class MdpFields(Named):
             "costs": bool(self.costs),
             "labels": validation.state_sets(self.labels, states),
         }
+        repeated = [name for name, same in (("next_state", same_next), ("terminated", same_ends)) if same]
+        checked["_repeated"] = {name: checked.pop(name) for name in repeated}
+        checked["_row_sums"] = row_sums
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+        for name in repeated:
+            object.__delattr__(self, name)  # until it is asked for
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> AnyArray:
+            """Make an array that is the same in each row when it is asked for."""
+            row = vars(self).get("_repeated", {}).get(name)
+            if row is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            made = np.tile(row, self.indptr.size - 1)
+            made.setflags(write=False)
+            object.__setattr__(self, name, made)
+            return made
 
     def replace(self, **changes: Unpack[MdpChanges]) -> Self:
         """Return a copy with some fields changed, checked again.
@@ -144,6 +164,9 @@ class MdpFields(Named):
         if self.reward_per_pair and "indptr" in changes:
             # As a table (S, A): a flat array would be read as one reward per transition if its length fits.
             changes.setdefault("reward", self.reward.reshape(-1, self.n_actions))
+        if "indptr" not in changes:
+            for name, row in vars(self)["_repeated"].items():
+                changes = cast("MdpChanges", {name: np.broadcast_to(row, (self.indptr.size - 1, row.size)), **changes})
         copy = with_origin(replace(self, **changes), self.origin)
         if copy.n_states == self.n_states:
             with_layout(copy, self.layout)
@@ -197,7 +220,7 @@ class MdpFields(Named):
         if terminated is None:
             # The constructor reports successors out of range; here they must only not be used as indices.
             inside = (ahead >= 0) & (ahead < states)
-            ended = ~can_start[np.where(inside, ahead, 0)]
+            ended = ~can_start[np.where(inside, ahead, 0)].reshape(-1)
         else:
             ended = validation.booleans("terminated", terminated)
         return cls(
@@ -226,7 +249,23 @@ class MdpFields(Named):
     @property
     def reward_per_pair(self) -> bool:
         """Whether `reward` is that of each pair (s, a), 0 for illegal actions, instead of that of each transition."""
-        return self.reward.size != self.next_state.size
+        return self.reward.size != self.probability.size
+
+    @property
+    def every_row(self) -> StateArray | None:
+        """(k,) int32, where every row leads, if the model was made of rows that all lead to the same k states."""
+        return vars(self)["_repeated"].get("next_state")
+
+    @property
+    def row_sums(self) -> tuple[float, float]:
+        """The least and the greatest sum of the probabilities of a legal pair: 1 but for rounding."""
+        return vars(self)["_row_sums"]
+
+    @cached_property
+    def any_terminated(self) -> bool:
+        """Whether some transition ends the episode."""
+        row = vars(self)["_repeated"].get("terminated")
+        return bool((self.terminated if row is None else row).any())
 
     @property
     def rows(self) -> Rows:
@@ -296,7 +335,7 @@ class MdpFields(Named):
     @property
     def n_transitions(self) -> int:
         """N, the number of stored transitions."""
-        return self.next_state.size
+        return self.probability.size
 
     @cached_property
     def legal(self) -> BoolArray:

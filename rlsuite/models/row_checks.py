@@ -63,6 +63,14 @@ def row_pointers(indptr: IndexArray, n_transitions: int, n_actions: int) -> None
         raise ModelError(f"indptr ends at {indptr[-1]}, but there are {n_transitions} transitions")
 
 
+def one_of_all(values: AnyArray, indptr: AnyArray) -> tuple[AnyArray, bool]:
+    """Return one row of values, and that all are the same, if they are a view (S * A, k) of one; or else the values."""
+    lengths = np.diff(indptr)
+    if values.ndim != 2 or values.strides[0] or len(values) != lengths.size or (lengths != values.shape[1]).any():
+        return values, False
+    return values[0], True
+
+
 def successors(next_state: AnyArray, states: int, indptr: IndexArray, n_actions: int) -> None:
     """Raise unless every successor is a state."""
     # As a number without a sign, a negative one is larger than every state: one look at them instead of two.
@@ -79,11 +87,19 @@ def successors(next_state: AnyArray, states: int, indptr: IndexArray, n_actions:
         )
 
 
-def probabilities(probability: FloatArray, indptr: IndexArray, n_actions: int, rows: str = "P[s, a, :]") -> None:
-    """Raise unless every nonempty row is a probability distribution; `rows` names the rows in the error.
+def probabilities(
+    probability: FloatArray, indptr: IndexArray, n_actions: int, rows: str = "P[s, a, :]"
+) -> tuple[float, float]:
+    """Return the least and the greatest sum of a nonempty row; `rows` names the rows in the error.
 
     An entry that is not finite fails one of the two checks, and is named then.
+
+    Raises
+    ------
+    ModelError
+        Unless every nonempty row is a probability distribution.
     """
+    ranges: list[tuple[float, float]] = [(np.inf, -np.inf)]
     at_once = max(1, min(BLOCK, ENTRIES * (indptr.size - 1) // max(1, probability.size)))
 
     def part(begin: int) -> tuple[FloatArray, IndexArray]:
@@ -92,12 +108,18 @@ def probabilities(probability: FloatArray, indptr: IndexArray, n_actions: int, r
 
     def are_distributions(begin: int) -> bool:
         entries, pointers = part(begin)
-        # `not ... >=` instead of `<`: NaN fails, too
-        return not (entries.size and not entries.min() >= 0.0) and not _wrong_sums(entries, pointers)[1].any()
+        if entries.size == 0:
+            return True
+        if not entries.min() >= 0.0:  # unlike `<`, NaN fails, too
+            return False
+        sums, wrong = _wrong_sums(entries, pointers)
+        filled = sums[pointers[1:] > pointers[:-1]]
+        ranges.append((float(filled.min()), float(filled.max())))
+        return not wrong.any()
 
     begin = first_fault(are_distributions, range(0, indptr.size - 1, at_once))
     if begin is None:
-        return
+        return min(least for least, _ in ranges), max(greatest for _, greatest in ranges)
     floats("probability", probability)
     entries, pointers = part(begin)
     if entries.min() < 0.0:

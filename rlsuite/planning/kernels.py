@@ -24,7 +24,7 @@ from rlsuite.models.aliases import (
     SuccessorArray,
 )
 
-ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
+ZERO, ONE, TWO, THREE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 
 LONG = np.uint64(32)
 """Entries of a row from which on it is long."""
@@ -46,7 +46,7 @@ class Rows(NamedTuple):
     indptr: PointerArray
     """(S * A + 1,) uint64"""
     successor: SuccessorArray
-    """(N,) uint32, where each transition leads"""
+    """(N,) uint32, where each transition leads; or that of one row, if `same`"""
     weight: FloatArray
     """(N,) float64, what each adds to c(s' | s, a)"""
     reward: FloatArray
@@ -57,6 +57,8 @@ class Rows(NamedTuple):
     """(S,) bool, the terminal states"""
     ordered: bool
     """whether successors increase within every long row"""
+    same: bool
+    """whether every row leads to the same states, as those of dense arrays do"""
 
 
 @one_pass
@@ -125,6 +127,7 @@ def mean_rewards(
 def expected(
     first: Any,
     last: Any,
+    at: Any,
     ordered: bool,
     successor: SuccessorArray,
     weight: FloatArray | SingleArray,
@@ -132,39 +135,54 @@ def expected(
 ) -> float:
     """Return sum_s' c(s' | s, a) V(s') of the row ``first : last``, in the precision of both; it is inlined.
 
-    A long row has four sums, as an addition need not wait for the last one then. If successors increase within it, and
-    from the first to the last there are as many states as it has entries, it leads to each of them, as rows of dense
-    arrays do: then the successors need not be read.
+    Its successors begin at `at`. A long row has four sums, as an addition need not wait for the last one then. If
+    successors increase within it, and from the first to the last there are as many states as it has entries, it leads
+    to each of them, as rows of dense arrays do: then the successors need not be read.
     """
     follows: Any = weight.dtype.type(0.0)
-    if last - first < LONG:
-        for i in range(first, last):
-            follows += weight[i] * ahead[successor[i]]
-    elif ordered and np.uint64(successor[last - ONE]) - np.uint64(successor[first]) == last - first - ONE:
+    length = last - first
+    if length < LONG:
+        for k in range(length):
+            follows += weight[first + k] * ahead[successor[at + k]]
+    elif ordered and np.uint64(successor[at + length - ONE]) - np.uint64(successor[at]) == length - ONE:
         second, third, fourth = follows, follows, follows
-        quarters, s = (last - first) >> TWO, np.uint64(successor[first])
+        quarters, s = length >> TWO, np.uint64(successor[at])
         for k in range(quarters):
             i, j = first + (k << TWO), s + (k << TWO)
             follows += weight[i] * ahead[j]
             second += weight[i + ONE] * ahead[j + ONE]
             third += weight[i + TWO] * ahead[j + TWO]
             fourth += weight[i + THREE] * ahead[j + THREE]
-        for k in range(quarters << TWO, last - first):
+        for k in range(quarters << TWO, length):
             follows += weight[first + k] * ahead[s + k]
         follows += second + (third + fourth)
     else:
         second, third, fourth = follows, follows, follows
-        quarters = (last - first) >> TWO
+        quarters = length >> TWO
         for k in range(quarters):
-            i = first + (k << TWO)
-            follows += weight[i] * ahead[successor[i]]
-            second += weight[i + ONE] * ahead[successor[i + ONE]]
-            third += weight[i + TWO] * ahead[successor[i + TWO]]
-            fourth += weight[i + THREE] * ahead[successor[i + THREE]]
-        for i in range(first + (quarters << TWO), last):
-            follows += weight[i] * ahead[successor[i]]
+            i, j = first + (k << TWO), at + (k << TWO)
+            follows += weight[i] * ahead[successor[j]]
+            second += weight[i + ONE] * ahead[successor[j + ONE]]
+            third += weight[i + TWO] * ahead[successor[j + TWO]]
+            fourth += weight[i + THREE] * ahead[successor[j + THREE]]
+        for k in range(quarters << TWO, length):
+            follows += weight[first + k] * ahead[successor[at + k]]
         follows += second + (third + fourth)
     return follows
+
+
+@one_pass
+def successors_at(rows: Rows, first: Any) -> Any:
+    """Return where in `successor` those of the row begin whose probabilities begin at `first`; it is inlined."""
+    return ZERO if rows.same else first
+
+
+@one_pass
+def looked_ahead(rows: Rows, row: Index, first: Any, last: Any, ahead: FloatArray) -> float:
+    """Return (QV)(s, a) of the pair with the number `row`, whose transitions are ``first : last``; it is inlined."""
+    at = successors_at(rows, first)
+    follows = expected(first, last, at, rows.ordered, rows.successor, rows.weight, ahead)
+    return rows.reward[row] + rows.gamma * follows
 
 
 @one_pass
@@ -178,7 +196,7 @@ def best_action(rows: Rows, s: Index, ahead: FloatArray) -> tuple[float, int, fl
     last = rows.indptr[row]
     for a in range(rows.n_actions):
         first, last = last, rows.indptr[row + ONE]
-        value = rows.reward[row] + rows.gamma * expected(first, last, rows.ordered, rows.successor, rows.weight, ahead)
+        value = looked_ahead(rows, row, first, last, ahead)
         if value > best and last > first:
             best, chosen, earlier = value, a, best
         row += ONE
@@ -191,8 +209,7 @@ def action_values(begin: int, end: int, rows: Rows, ahead: FloatArray, q: FloatA
     last = rows.indptr[begin * rows.n_actions]
     for row in range(np.uint64(begin * rows.n_actions), np.uint64(end * rows.n_actions)):
         first, last = last, rows.indptr[row + ONE]
-        follows = expected(first, last, rows.ordered, rows.successor, rows.weight, ahead)
-        q[row] = rows.reward[row] + rows.gamma * follows if last > first else -np.inf
+        q[row] = looked_ahead(rows, row, first, last, ahead) if last > first else -np.inf
 
 
 @one_pass
@@ -228,8 +245,7 @@ def greedy_backup(
             for a in range(chosen):
                 row = s * np.uint64(rows.n_actions) + np.uint64(a)
                 first, last = rows.indptr[row], rows.indptr[row + ONE]
-                follows = expected(first, last, rows.ordered, rows.successor, rows.weight, ahead)
-                if last > first and rows.reward[row] + rows.gamma * follows >= best - tolerance:
+                if last > first and looked_ahead(rows, row, first, last, ahead) >= best - tolerance:
                     policy[s] = a
                     break
         if not rows.terminal[s]:
@@ -258,8 +274,9 @@ def backup_in_place(
         for a in range(rows.n_actions):
             first, last = last, rows.indptr[row + ONE]
             follows, back = 0.0, 0.0
+            at = successors_at(rows, first)
             for i in range(first, last):
-                there = np.uint64(rows.successor[i])
+                there = np.uint64(rows.successor[at + (i - first)])
                 if there == s:
                     back += rows.weight[i]
                 elif lowest <= there < beyond:

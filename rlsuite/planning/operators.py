@@ -69,8 +69,6 @@ class Lookahead:
         S and A.
     indptr : ndarray (S * A + 1,) int64
         The transitions of the pair (s, a) are ``indptr[s * A + a] : indptr[s * A + a + 1]``.
-    successor : ndarray (N,) int32
-        Where each transition leads.
     weight : ndarray (N,) float64
         What it adds to c(s' | s, a); transitions into terminal states have one too, and count for nothing.
     terminal : ndarray (S,) bool
@@ -104,42 +102,57 @@ class Lookahead:
         self.n_states = mdp.n_states
         self.n_actions = mdp.n_actions
         self.indptr: IndexArray = mdp.indptr
-        self.successor: StateArray = mdp.next_state
         self.weight: FloatArray = mdp.probability
         self.terminal: BoolArray = np.zeros(self.n_states, dtype=np.bool_)
         self.blocks = cut(self.indptr, self.n_actions)
         self.policy_blocks = cut(self.indptr, self.n_actions, of_policy=True)
-        any_terminal = bool(mdp.terminated.any())
-        if any_terminal:
+        self._every_row = None if mdp.any_terminated else mdp.every_row
+        if self._every_row is not None:
+            least, greatest = mdp.row_sums
+            self.longest_row = self._every_row.size
+            self.ordered = bool((np.diff(self._every_row) > 0).all())
+        else:
+            least, greatest = self._look_at_rows(mdp)
+        self.reward, self.reward_size = _mean_rewards(mdp, self.blocks)
+        slack = (self.longest_row + 2) * EPS
+        self._row_sum = greatest * (1.0 + slack)
+        self.modulus = mdp.gamma * self._row_sum
+        self.least_modulus = mdp.gamma * least * (1.0 - slack)
+
+    def _look_at_rows(self, mdp: MDP) -> tuple[float, float]:
+        """Find terminal states, long rows, and the least and the greatest row sum of c."""
+        if mdp.any_terminated:
             self.terminal[mdp.next_state[mdp.terminated]] = True
-        pointers = (self.indptr.view(np.uint64), self.successor.view(np.uint32))
+        pointers = (self.indptr.view(np.uint64), mdp.next_state.view(np.uint32))
         rows = (self.n_actions, *pointers, mdp.probability, mdp.terminated)
-        found = on_blocks(row_statistics, self.blocks, *rows, self.terminal, any_terminal)
+        found = on_blocks(row_statistics, self.blocks, *rows, self.terminal, mdp.any_terminated)
         least, greatest, longest, mixed, ordered = zip(*found, strict=True)
         if any(mixed):
             self.weight = np.where(mdp.terminated, 0.0, mdp.probability)
             self.terminal[:] = False
-        self.reward, self.reward_size = _mean_rewards(mdp, self.blocks)
         self.longest_row = int(max(longest))
         self.ordered = all(ordered)
-        slack = (self.longest_row + 2) * EPS
-        self._row_sum = float(max(greatest)) * (1.0 + slack)
-        self.modulus = mdp.gamma * self._row_sum
-        self.least_modulus = mdp.gamma * float(min(least)) * (1.0 - slack)
+        return float(min(least)), float(max(greatest))
 
     @property
     def largest_value(self) -> float:
         """Upper bound on the absolute discounted value of every policy."""
         return self.reward_size / (1.0 - self.modulus) if self.modulus < 1.0 else np.inf
 
+    @property
+    def successor(self) -> StateArray:
+        """(N,) int32, where each transition leads."""
+        return self.mdp.next_state
+
     @cached_property
     def rows(self) -> Rows:
         """What kernels over the model's rows read."""
-        pointers = (self.indptr.view(np.uint64), self.successor.view(np.uint32))
+        successor = self.mdp.next_state if self._every_row is None else self._every_row
+        pointers = (self.indptr.view(np.uint64), successor.view(np.uint32))
         numbers = (self.weight.view(), self.reward.view())
         for one in numbers:  # arrays of the model are read-only; with others, kernels would be compiled twice
             one.setflags(write=False)
-        rows = (*pointers, *numbers, self.mdp.gamma, self.terminal, self.ordered)
+        rows = (*pointers, *numbers, self.mdp.gamma, self.terminal, self.ordered, self._every_row is not None)
         return Rows(self.n_actions, *rows)
 
     @cached_property

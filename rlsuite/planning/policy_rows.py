@@ -12,7 +12,7 @@ import numpy as np
 from rlsuite.core.compilation import compiled
 from rlsuite.models.aliases import FloatArray, PointerArray, StateArray, SuccessorArray
 from rlsuite.planning.blocks import on_blocks
-from rlsuite.planning.kernels import ONE, Range, Rows, expected
+from rlsuite.planning.kernels import ONE, Range, Rows, expected, successors_at
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.vectors import vector
 
@@ -48,8 +48,9 @@ def gather(
             continue
         row = s * np.uint64(rows.n_actions) + np.uint64(action[s])
         first, to = rows.indptr[row], chain_indptr[s]
+        at = successors_at(rows, first)
         for i in range(rows.indptr[row + ONE] - first):
-            chain_successor[to + i] = rows.successor[first + i]
+            chain_successor[to + i] = rows.successor[at + i]
             chain_weight[to + i] = rows.gamma * rows.weight[first + i]
 
 
@@ -81,7 +82,7 @@ def follow(
     last = indptr[begin]
     for s in range(np.uint64(begin), np.uint64(end)):
         first, last = last, indptr[s + ONE]
-        value = reward[s] + expected(first, last, ordered, successor, weight, ahead)
+        value = reward[s] + expected(first, last, first, ordered, successor, weight, ahead)
         out[s] = value
         if last > first:
             least = min(least, value - ahead[s])

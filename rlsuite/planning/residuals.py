@@ -10,7 +10,7 @@ import numpy as np
 
 from rlsuite.core.interpretation import one_pass
 from rlsuite.models.aliases import FloatArray, IndexArray
-from rlsuite.planning.kernels import ONE, Index, Rows, best_action, expected
+from rlsuite.planning.kernels import ONE, Index, Rows, best_action, looked_ahead, successors_at
 from rlsuite.planning.operators import EPS, TINY, Lookahead
 
 SPLIT = 134_217_729.0
@@ -43,8 +43,10 @@ def sum_error(a: float, b: float, total: float) -> float:
 def residual(rows: Rows, row: Index, ahead: FloatArray, here: float) -> float:
     """Return r(s, a) + gamma sum_s' c(s' | s, a) V(s') - here of the pair with the number `row`."""
     total, error = 0.0, 0.0
-    for i in range(rows.indptr[row], rows.indptr[row + ONE]):
-        value = float(ahead[rows.successor[i]])
+    first = rows.indptr[row]
+    at = successors_at(rows, first)
+    for i in range(first, rows.indptr[row + ONE]):
+        value = float(ahead[rows.successor[at + (i - first)]])
         term = rows.weight[i] * value
         after = total + term
         error += product_error(rows.weight[i], value, term) + sum_error(total, term, after)
@@ -85,8 +87,7 @@ def precise_backup(
         for a in range(rows.n_actions):
             row = s * np.uint64(rows.n_actions) + np.uint64(a)
             first, last = rows.indptr[row], rows.indptr[row + ONE]
-            q = rows.reward[row] + rows.gamma * expected(first, last, rows.ordered, rows.successor, rows.weight, ahead)
-            if last > first and q >= best - tolerance:
+            if last > first and looked_ahead(rows, row, first, last, ahead) >= best - tolerance:
                 found = residual(rows, row, ahead, ahead[s])
                 if found > change + tie:
                     chosen, by_policy = a, found

@@ -19,7 +19,7 @@ from rlsuite.core.compilation import compiled
 from rlsuite.models.aliases import FloatArray, PointerArray, SingleArray, StateArray, SuccessorArray
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import interval, largest_change
-from rlsuite.planning.kernels import LONG, ONE, THREE, TWO, Range, Rows, expected
+from rlsuite.planning.kernels import LONG, ONE, THREE, TWO, Range, Rows, expected, successors_at
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.vectors import vector
 
@@ -84,13 +84,14 @@ def gather(begin: int, end: int, rows: Rows, action: StateArray, groups: Groups)
                 row = (s + j) * np.uint64(rows.n_actions) + np.uint64(action[s + j])
                 first = rows.indptr[row]
                 length = rows.indptr[row + ONE] - first
+            at = successors_at(rows, first)
             if together == ONE:  # a loop of its own, which may be long
                 for k in range(length):
-                    groups.successor[to + k] = rows.successor[first + k]
+                    groups.successor[to + k] = rows.successor[at + k]
                     groups.weight[to + k] = rows.gamma * rows.weight[first + k]
                 continue
             for k in range(length):
-                groups.successor[to + j + (k << TWO)] = rows.successor[first + k]
+                groups.successor[to + j + (k << TWO)] = rows.successor[at + k]
                 groups.weight[to + j + (k << TWO)] = rows.gamma * rows.weight[first + k]
             for k in range(length, (groups.entry[g + ONE] - to) >> TWO):
                 groups.successor[to + j + (k << TWO)] = s
@@ -124,7 +125,7 @@ def propagate(
                 total[s + TWO] += c
                 total[s + THREE] += d
             else:
-                out[s] = expected(first, last, groups.ordered, groups.successor, groups.weight, change)
+                out[s] = expected(first, last, first, groups.ordered, groups.successor, groups.weight, change)
                 total[s] += out[s]
         change, out = out, change
 

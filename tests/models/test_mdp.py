@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlsuite.errors import ParameterError
+from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP
 
 ARRAYS = ["indptr", "next_state", "probability", "reward", "terminated", "start", "legal"]
@@ -192,3 +192,39 @@ def test_a_million_states_take_little_more_memory_than_their_arrays():
     assert kept < 130e6  # 29 bytes a transition and 8 a state, copied from the caller
     assert peak < 260e6
     assert mdp.next_state.tobytes() == next_state.tobytes()
+
+
+def test_what_is_the_same_in_each_row_is_made_when_it_is_asked_for(same):
+    P = np.full((3, 2, 3), 1.0 / 3.0)
+    mdp = MDP.from_arrays(P, np.arange(6.0).reshape(3, 2), gamma=0.5)
+    again = mdp.replace(gamma=0.75)
+    for one in (mdp, again):
+        assert not {"next_state", "terminated"} & vars(one).keys()
+        assert (one.n_transitions, one.any_terminated, one.every_row.tolist()) == (18, False, [0, 1, 2])
+        assert one.row_sums == pytest.approx((1.0, 1.0), abs=1e-15)
+        assert not {"next_state", "terminated"} & vars(one).keys()
+    assert mdp.next_state.tolist() == [0, 1, 2] * 6
+    assert mdp.next_state is mdp.next_state
+    assert mdp.next_state.dtype == np.int32
+    assert mdp.terminated.tolist() == [False] * 18
+    assert not mdp.next_state.flags.writeable
+    same(pickle.loads(pickle.dumps(again)), mdp.replace(gamma=0.75))
+    shifted = mdp.replace(next_state=(mdp.next_state + 1) % 3)
+    assert (shifted.every_row, shifted.next_state.tolist()[:3]) == (None, [1, 2, 0])
+    assert MDP.from_arrays(P, np.zeros((3, 2)), terminated=[False, False, True], gamma=0.5).any_terminated
+    with pytest.raises(AttributeError, match="'MDP' object has no attribute 'nextstate'"):
+        _ = mdp.nextstate
+
+
+def test_a_table_of_successors_has_to_fit_the_rows():
+    once = np.array([0, 1], dtype=np.int32)
+    rows = {"probability": [0.5, 0.5] * 2, "reward": [1.0, 2.0], "n_actions": 1, "gamma": 0.5}
+    mdp = MDP.from_rows([0, 2, 4], np.broadcast_to(once, (2, 2)), **rows)
+    once[0] = 1
+    assert mdp.next_state.tolist() == [0, 1, 0, 1]
+    with pytest.raises(ModelError, match=r"next_state has shape \(2, 2\), not \(4,\)"):
+        MDP.from_rows([0, 1, 4], np.broadcast_to(once, (2, 2)), **rows)
+    with pytest.raises(ModelError, match=r"next_state has shape \(2, 2\), not \(4,\)"):
+        MDP.from_rows([0, 2, 4], np.array([[0, 1], [1, 0]]), **rows)
+    with pytest.raises(ModelError, match="leads to state 2; the states are 0..1"):
+        MDP.from_rows([0, 2, 4], np.broadcast_to([0, 2], (2, 2)), **rows)

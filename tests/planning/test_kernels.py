@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from rlsuite.core.compilation import interpreted
 from rlsuite.core.interpretation import OnePass
 from rlsuite.models import MDP
-from rlsuite.planning import Lookahead, kernels
+from rlsuite.planning import Lookahead, kernels, solve
 from rlsuite.planning.kernels import LONG, action_values, backup, backup_in_place, greedy_backup
 from rlsuite.planning.mdp.value_iteration import backup_of_some
 from rlsuite.planning.policy_rows import PolicySteps, follow_in_place
+from rlsuite.planning.residuals import precise_backup
 
 pytestmark = pytest.mark.arithmetic
 
@@ -78,7 +79,7 @@ def test_small_calls_in_python_have_the_bytes_of_machine_code(problem, forward):
         "backup_of_some": (rows, ahead, 0.5, np.zeros(pairs, dtype=bool), out),
         "backup_in_place": (forward, rows, ahead[::-1].copy(), ahead, action),
     }
-    inlined = {"expected", "best_action"}
+    inlined = {"expected", "best_action", "looked_ahead", "successors_at"}
     defined = {**vars(kernels), "backup_of_some": backup_of_some}
     assert {name for name, one in defined.items() if isinstance(one, OnePass)} == inlined | set(arguments)
     for name, given_arguments in arguments.items():
@@ -244,3 +245,38 @@ def test_long_rows_of_every_form(length, kind):
     steps.take(np.zeros(states, dtype=np.int32))
     steps.follow(value, followed)
     np.testing.assert_allclose(followed, expected, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("states", [1, 3, int(LONG), 70])
+@pytest.mark.parametrize("method", ["auto", "value_iteration", "modified_policy_iteration", "topological"])
+def test_rows_that_lead_to_the_same_states_need_no_array_of_successors(states, method):
+    """Dense arrays keep none; kernels find the same bytes as for the same rows with all of their successors."""
+    rng, actions = np.random.default_rng(states), 3
+    dense = MDP.from_arrays(
+        rng.dirichlet(np.ones(states), (states, actions)), rng.standard_normal((states, actions)), gamma=GAMMA
+    )
+    rows = (dense.indptr, np.tile(np.arange(states), states * actions), dense.probability, dense.reward.reshape(-1, 3))
+    flat = MDP.from_rows(*rows, n_actions=actions, gamma=GAMMA)
+    assert (dense.every_row is None, flat.every_row) == (False, None)
+    found, wanted = solve(dense, method), solve(flat, method)
+    if method.endswith("_iteration"):  # neither looks at the graph
+        assert not {"next_state", "terminated"} & vars(dense).keys()
+    np.testing.assert_allclose(found.value, wanted.value, rtol=1e-14)  # sums of rows are rounded in another order
+    assert found.policy.tolist() == wanted.policy.tolist()
+    assert found.error_bound == pytest.approx(wanted.error_bound, rel=1e-3)
+    value, (one, other) = rng.standard_normal(states), (Lookahead(dense), Lookahead(flat))
+    out, action = blank(one)
+    again, same = blank(other)
+    residuals = [np.empty(states), np.empty(states, dtype=np.int64)]
+    for kernel in (backup, backup_in_place, precise_backup):
+        results = []
+        for lookahead, made, taken in ((one, out, action), (other, again, same)):
+            arguments = {
+                backup: (lookahead.rows, value, made, taken),
+                backup_in_place: (True, lookahead.rows, value, made, taken),
+                precise_backup: (lookahead.rows, value, 1e-9, 0.0, *residuals),
+            }[kernel]
+            made[:] = value
+            results.append(str(kernel(0, states, *arguments)))
+        assert results[0] == results[1]
+        assert (out.tobytes(), action.tolist()) == (again.tobytes(), same.tolist())

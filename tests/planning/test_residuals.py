@@ -34,7 +34,7 @@ def test_residuals_are_within_their_bound_of_exact_ones(per_transition: bool) ->
     gained = []
     for seed in range(20):
         lookahead = Lookahead(model := random_model(seed, 12, 2, 0.999, per_transition))
-        n_actions, indptr, successor, weight, reward, gamma, *_ = rows = lookahead.rows
+        n_actions, indptr, _, weight, reward, gamma, *_ = rows = lookahead.rows
         value = solve(model).value
         plain = lookahead.q(value).reshape(-1)
         for row in range(24):
@@ -45,7 +45,7 @@ def test_residuals_are_within_their_bound_of_exact_ones(per_transition: bool) ->
                 paid = sum(Fraction(p) * Fraction(r) for p, r in terms)
             else:
                 paid = Fraction(reward[row])
-            follows = sum(Fraction(weight[i]) * Fraction(value[successor[i]]) for i in range(first, last))
+            follows = sum(Fraction(weight[i]) * Fraction(value[model.next_state[i]]) for i in range(first, last))
             exact = paid + Fraction(gamma) * follows - Fraction(here)
             assert abs(Fraction(found) - exact) <= Fraction(rounding_of_residuals(lookahead, value, abs(found)))
             gained.append(abs(Fraction(plain[row]) - Fraction(here) - exact) > 100 * abs(Fraction(found) - exact))

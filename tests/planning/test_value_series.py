@@ -38,7 +38,9 @@ def one_row_at_a_time(lookahead, action, change):
         first, last = (int(i) for i in rows.indptr[2 * s + action[s] : 2 * s + action[s] + 2])
         weight = (rows.gamma * rows.weight[first:last]).astype(np.float32)
         n = np.uint64(last - first)
-        out[s] = expected.__wrapped__(np.uint64(0), n, rows.ordered, rows.successor[first:last], weight, change)
+        out[s] = expected.__wrapped__(
+            np.uint64(0), n, np.uint64(0), rows.ordered, rows.successor[first:last], weight, change
+        )
     return out
 
 

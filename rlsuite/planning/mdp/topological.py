@@ -9,7 +9,7 @@ from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.certificate import certified, discounted
 from rlsuite.planning.graph import edges, strong_components
-from rlsuite.planning.kernels import ONE, Rows
+from rlsuite.planning.kernels import ONE, Rows, successors_at
 from rlsuite.planning.limits import TimeLimits, takes_limits
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.solution import Solution
@@ -152,11 +152,13 @@ def backed_up(rows: Rows, s: int, ahead: FloatArray) -> float:
     for _ in range(rows.n_actions):
         first, last = last, rows.indptr[row + ONE]
         follows, back = 0.0, 0.0
+        at = successors_at(rows, first)
         for i in range(first, last):
-            if rows.successor[i] == s:
+            there = rows.successor[at + (i - first)]
+            if there == s:
                 back += rows.weight[i]
             else:
-                follows += rows.weight[i] * ahead[rows.successor[i]]
+                follows += rows.weight[i] * ahead[there]
         if last > first:
             best = max(best, (rows.reward[row] + rows.gamma * follows) / (1.0 - rows.gamma * back))
         row += ONE

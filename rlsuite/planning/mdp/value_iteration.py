@@ -12,7 +12,7 @@ from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import certified, discounted, interval, largest_change
-from rlsuite.planning.kernels import ONE, Range, Rows, expected
+from rlsuite.planning.kernels import ONE, Range, Rows, looked_ahead
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.vectors import vector
@@ -110,9 +110,7 @@ def backup_of_some(
             if suboptimal[row]:
                 continue
             first, last = rows.indptr[row], rows.indptr[row + ONE]
-            value = rows.reward[row] + rows.gamma * expected(
-                first, last, rows.ordered, rows.successor, rows.weight, ahead
-            )
+            value = looked_ahead(rows, row, first, last, ahead)
             if value > best and last > first:
                 best = value
             if value < floor:
