@@ -43,11 +43,21 @@ def seconds_of(solve: Callable[[], Any]) -> tuple[float, Any]:
     return least, found
 
 
+def tables(problem: Problem) -> tuple[Any, Any] | None:
+    """Return P[s, a, s'] and R[s, a], if each row leads to all states: so users would give them to either package."""
+    states, actions = problem.rows.shape[1], problem.n_actions
+    if problem.rows.nnz < states * actions * states:
+        return None
+    return problem.rows.toarray().reshape(states, actions, states), problem.reward.reshape(states, actions)
+
+
 def peer(problem: Problem, gamma: float) -> Any:
     """Return quantecon's form of a problem."""
     from quantecon.markov import DiscreteDP
     from scipy.sparse import csr_matrix
 
+    if (both := tables(problem)) is not None:
+        return DiscreteDP(both[1], both[0], gamma)
     states = problem.rows.shape[1]
     rows = csr_matrix((problem.rows.data, problem.rows.indices, problem.rows.indptr), shape=problem.rows.shape)
     numbers = np.repeat(np.arange(states), problem.n_actions), np.tile(np.arange(problem.n_actions), states)
@@ -59,7 +69,10 @@ def compare(kind: Kind, limit: float) -> dict[str, float]:
     problem = kind.build(kind.size)
     rows = problem.rows
     given = {"n_actions": problem.n_actions, "gamma": kind.gamma}
-    mdp = rl.MDP.from_rows(rows.indptr, rows.indices, rows.data, problem.reward, **given)
+    if (both := tables(problem)) is not None:
+        mdp = rl.MDP.from_arrays(*both, gamma=kind.gamma)
+    else:
+        mdp = rl.MDP.from_rows(rows.indptr, rows.indices, rows.data, problem.reward, **given)
     taken: dict[str, float] = {}
     words: list[str] = []
     value = np.zeros(mdp.n_states)

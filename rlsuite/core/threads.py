@@ -5,10 +5,11 @@ neither the number of threads nor their order can change a result.
 """
 
 import os
+import sys
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
@@ -69,25 +70,33 @@ def at_the_same_time(tasks: Sequence[Callable[[], Result]], worth_it: bool = Tru
     return [results[number] for number in range(len(tasks))]
 
 
-def one_blas_thread() -> AbstractContextManager[object]:
+@contextmanager
+def one_blas_thread() -> Generator[None]:
     """Compute on one thread in BLAS, with the same last bits on any number of cores.
 
     For sparse eliminations and Krylov methods, which call it for a few thousand numbers at a time: its threads wait for
     each other busily, so that on a loaded machine these take several times as long with them, and on an idle one they
     gain nothing.
     """
-    controller = _blas()
-    return nullcontext() if controller is None else controller.limit(limits=1, user_api="blas")
+    # Only what is changed is changed back: threads of this process may be in here at the same time.
+    changed = [(one, one.num_threads) for one in _blas("scipy.linalg" in sys.modules) if one.num_threads != 1]
+    for one, _ in changed:
+        one.set_num_threads(1)
+    try:
+        yield
+    finally:
+        for one, before in changed:
+            one.set_num_threads(before)
 
 
 @cache
-def _blas() -> Any:
-    """The BLAS of NumPy and SciPy; to find them takes some milliseconds, to set them some microseconds."""
-    import_module("scipy.sparse.linalg")  # so that SciPy's is loaded, and found
+def _blas(of_scipy: bool) -> list[Any]:
+    """The BLAS of NumPy, and that of SciPy, if it is loaded: to find them takes some milliseconds, to set them less."""
     try:
-        return import_module("threadpoolctl").ThreadpoolController()
+        controller: Any = import_module("threadpoolctl").ThreadpoolController()
     except ImportError:  # it comes with scikit-learn
-        return None
+        return []
+    return [one for one in controller.lib_controllers if one.user_api == "blas"]
 
 
 def _threads() -> ThreadPoolExecutor:

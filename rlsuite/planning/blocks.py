@@ -12,7 +12,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from rlsuite.core import threads
-from rlsuite.models.aliases import IndexArray
+from rlsuite.models.aliases import FloatArray, IndexArray
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -22,6 +22,10 @@ TRANSITIONS_PER_THREAD = 1 << 17
 
 STATES_PER_THREAD = 1 << 14
 """Least number of states in a block of a sweep in place, which converges the slower the more blocks there are."""
+
+
+ENTRIES_PER_THREAD, LEAST_ROWS = 1 << 19, 64
+"""A part of a dense table has about so many entries; its rows are a multiple of so many."""
 
 
 def on_blocks(
@@ -78,3 +82,18 @@ def fixed_blocks(n_states: int) -> list[tuple[int, int]]:
     useful = min(8, 2 * n_states // (3 * STATES_PER_THREAD))
     number = 1 << max(0, useful.bit_length() - 1)
     return list(pairwise(n_states * k // number for k in range(number + 1)))
+
+
+def multiply(table: FloatArray, x: FloatArray, out: FloatArray) -> None:
+    """Fill ``table @ x`` into `out` by BLAS, on all cores; the last bits do not depend on their number.
+
+    The parts are the same on every machine, BLAS computes each on one thread, and the last one is no shorter than the
+    others: of a few rows the sums may be added up in another order.
+    """
+    rows = table.shape[0]
+    at_once = max(LEAST_ROWS, ENTRIES_PER_THREAD // table.shape[1] // LEAST_ROWS * LEAST_ROWS)
+    begins = [*range(0, max(1, rows - at_once + 1), at_once), rows]
+    with threads.one_blas_thread():
+        threads.at_the_same_time(
+            [partial(np.dot, table[begin:end], x, out=out[begin:end]) for begin, end in pairwise(begins)]
+        )

@@ -26,7 +26,7 @@ from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError, level
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.planning.blocks import on_blocks
-from rlsuite.planning.kernels import Range, backup, greedy_backup
+from rlsuite.planning.kernels import Range
 from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.residuals import LARGEST, precise_backup, rounding_of_residuals
 from rlsuite.planning.solution import Solution
@@ -142,7 +142,7 @@ def width(lookahead: Lookahead, value: FloatArray) -> float:
     """Return the distance between the bounds after one backup of `value` (S,), which is 0 at terminal states."""
     backed_up: FloatArray = np.empty(lookahead.n_states)
     action: StateArray = np.empty(lookahead.n_states, dtype=np.int32)
-    changes = on_blocks(backup, lookahead.blocks, lookahead.rows, value, backed_up, action)
+    changes = lookahead.back_up(value, backed_up, action)
     return interval(lookahead, changes, lookahead.rounding(value)).width
 
 
@@ -157,7 +157,7 @@ def bounded(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution:
     rounding = lookahead.rounding(ahead)
     result: FloatArray = np.empty(lookahead.n_states)
     policy: IndexArray = np.empty(lookahead.n_states, dtype=np.int64)
-    changes = on_blocks(greedy_backup, lookahead.blocks, lookahead.rows, ahead, 2.0 * rounding, result, policy)
+    changes = lookahead.back_up_greedily(ahead, 2.0 * rounding, result, policy)
     bounds = interval(lookahead, changes, rounding)
     if rounding > OF_ROUNDING * (1.0 - lookahead.modulus) * bounds.width and lookahead.largest_value < LARGEST:
         bounds = _precise(lookahead, ahead, rounding, result, policy)
@@ -190,7 +190,7 @@ def _precise(
     by at most a gap. The entries of TV are rounded when they are stored.
     """
     largest = float(max(ahead.max(initial=0.0), -ahead.min(initial=0.0)))
-    arguments = (lookahead.rows, ahead, 2.0 * rounding, 4.0 * EPS * largest, result, policy)
+    arguments = (lookahead.rows, lookahead.q(ahead), ahead, 2.0 * rounding, 4.0 * EPS * largest, result, policy)
     least, greatest, size, gap = zip(*on_blocks(precise_backup, lookahead.blocks, *arguments), strict=True)
     off = rounding_of_residuals(lookahead, ahead, max(size))
     stored = 2.0 * EPS * float(max(result.max(initial=0.0), -result.min(initial=0.0))) + off

@@ -11,11 +11,14 @@ from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 if TYPE_CHECKING:
     from rlsuite.planning.operators import Matrix
 
-DENSE_LIMIT = 64
+DENSE_LIMIT = 160
 """Up to this many unknowns the dense solver of LAPACK is faster than setting up a sparse one."""
 
-PER_SECOND = 4e9
-"""Operations of an elimination that a machine does in a second, at least."""
+PER_SECOND, DENSE_PER_SECOND = 4e9, 1.6e10
+"""Operations of a sparse elimination that a machine does in a second, and of a dense one, at least."""
+
+MOSTLY_FILLED = 0.5
+"""A sparse elimination with more than this share of the operations of a dense one takes longer than that does."""
 
 PER_SYSTEM, PER_ENTRY = 3e5, 300.0
 """To order the unknowns of a linear system takes what a sweep takes for so many entries, and so many for each entry."""
@@ -52,24 +55,35 @@ def solve_fixed_point(matrix: "Matrix", constant: FloatArray) -> FloatArray:
 def seconds_to_eliminate(matrix: "Matrix") -> float:
     """Estimate the seconds that `fixed_point_solver` takes for a matrix (n, n), rather too many than too few.
 
-    An elimination cannot check the clock, so callers with a deadline call this before. The fill-in lies between the
-    diagonal and the first entry of each row, if the unknowns are ordered by the method of Cuthill and McKee; the order
-    that is used is as a rule a better one.
+    An elimination cannot check the clock, so callers with a deadline call this before.
+    """
+    n = matrix.shape[0]
+    densely = 2.0 / 3.0 * n**3 / DENSE_PER_SECOND
+    if n <= DENSE_LIMIT or densely < 1e-3:
+        return densely
+    if (band := band_of(matrix)) is not None:
+        return SECONDS_WITHIN * _work_within(n, *band)
+    share = _share_of_operations(matrix)
+    return densely if share > MOSTLY_FILLED else share * densely * DENSE_PER_SECOND / PER_SECOND
+
+
+def _share_of_operations(matrix: "Matrix") -> float:
+    """Estimate the operations of a sparse elimination, as a share of those of a dense one; rather too many.
+
+    The fill-in lies between the diagonal and the first entry of each row, if the unknowns are ordered by the method of
+    Cuthill and McKee; the order that is used is as a rule a better one.
     """
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
     n = matrix.shape[0]
-    most = 2.0 / 3.0 * n**3 / PER_SECOND
-    if n <= DENSE_LIMIT or most < 1e-3:
-        return most
-    if (band := band_of(matrix)) is not None:
-        return SECONDS_WITHIN * _work_within(n, *band)
+    if matrix.nnz > MOSTLY_FILLED * n**2:
+        return 1.0
     pattern = csr_matrix(matrix + matrix.T)
     few: BoolArray = np.diff(pattern.indptr) <= CROWDED * n**0.5
     kept: IndexArray = np.flatnonzero(few)
     if kept.size == 0:
-        return most
+        return 1.0
     pattern = pattern[kept][:, kept]
     order = np.asarray(reverse_cuthill_mckee(pattern, symmetric_mode=True))
     position = np.empty(kept.size, dtype=np.int64)
@@ -79,7 +93,7 @@ def seconds_to_eliminate(matrix: "Matrix") -> float:
     np.minimum.at(first, rows, position[pattern.indices])
     crowded = n - kept.size
     reach = (position - first + crowded).astype(np.float64)
-    return min(most, float(2.0 * (reach**2).sum() + crowded**3) / PER_SECOND)
+    return min(1.0, float(2.0 * (reach**2).sum() + crowded**3) / (2.0 / 3.0 * n**3))
 
 
 def band_of(matrix: "Matrix", left_out: BoolArray | None = None) -> tuple[int, int] | None:
@@ -122,9 +136,6 @@ def fixed_point_solver(matrix: "Matrix") -> Callable[[FloatArray], FloatArray]:
     callable
         From a constant, (n,) or (n, k) float64, to v of the same shape.
     """
-    from scipy.sparse import csc_array, eye_array
-    from scipy.sparse.linalg import splu
-
     n = matrix.shape[0]
     if n == 0:
         return lambda constant: constant
@@ -133,8 +144,37 @@ def fixed_point_solver(matrix: "Matrix") -> Callable[[FloatArray], FloatArray]:
         return lambda constant: cast("FloatArray", np.linalg.solve(dense, constant))
     if (band := band_of(matrix)) is not None:
         return _band_solver(matrix, *band)
+    if _share_of_operations(matrix) > MOSTLY_FILLED:
+        return _dense_solver(matrix)
+    return _sparse_solver(matrix)
+
+
+def _dense_solver(matrix: "Matrix") -> Callable[[FloatArray], FloatArray]:
+    """`fixed_point_solver` of a csr_array (n, n), by LAPACK."""
+    from scipy.linalg.lapack import dgetrf, dgetrs
+
+    system = matrix.toarray().T  # as LAPACK wants it: the transposed system, which is solved as such
+    np.negative(system, out=system)
+    system.flat[:: matrix.shape[0] + 1] += 1.0
+    with one_blas_thread():
+        factors, exchanges, singular = dgetrf(system, overwrite_a=True)
+    if singular:
+        raise np.linalg.LinAlgError("singular matrix")
+
+    def solve(constant: FloatArray) -> FloatArray:
+        with one_blas_thread():
+            return dgetrs(factors, exchanges, constant, trans=1)[0]
+
+    return solve
+
+
+def _sparse_solver(matrix: "Matrix") -> Callable[[FloatArray], FloatArray]:
+    """`fixed_point_solver` of a csr_array (n, n), in an order in which little is filled in."""
+    from scipy.sparse import csc_array, eye_array
+    from scipy.sparse.linalg import splu
+
     # I - matrix is an M-matrix: elimination without pivoting is stable, so the order may follow sparsity alone.
-    system = csc_array(eye_array(n) - matrix)
+    system = csc_array(eye_array(matrix.shape[0]) - matrix)
     options = {"SymmetricMode": True, "Equil": False}
     with one_blas_thread():
         factors: Any = splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)

@@ -29,9 +29,17 @@ from rlsuite.core.checks import finite_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP
-from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
-from rlsuite.planning.blocks import cut, on_blocks
-from rlsuite.planning.kernels import Rows, action_values, mean_rewards, row_statistics
+from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray, StateArray
+from rlsuite.planning.blocks import cut, multiply, on_blocks
+from rlsuite.planning.kernels import (
+    Range,
+    Rows,
+    action_values,
+    backup,
+    greedy_backup,
+    mean_rewards,
+    row_statistics,
+)
 from rlsuite.planning.vectors import vector
 
 if TYPE_CHECKING:
@@ -107,6 +115,7 @@ class Lookahead:
         self.blocks = cut(self.indptr, self.n_actions)
         self.policy_blocks = cut(self.indptr, self.n_actions, of_policy=True)
         self._every_row = None if mdp.any_terminated else mdp.every_row
+        self._to_all = self._every_row is not None and np.array_equal(self._every_row, np.arange(self.n_states))
         if self._every_row is not None:
             least, greatest = mdp.row_sums
             self.longest_row = self._every_row.size
@@ -160,11 +169,44 @@ class Lookahead:
         """csr_array (S * A, S) float64: c(s' | s, a), see `continuation_matrix`."""
         return continuation_matrix(self.mdp)
 
+    @property
+    def table(self) -> FloatArray | None:
+        """(S * A, S) float64, c(s' | s, a), if every row leads to all states in their order, and none is terminal."""
+        if not self._to_all or self.weight is not self.mdp.probability or self.terminal.any():
+            return None
+        return self.weight.reshape(-1, self.n_states)
+
     def q(self, value: ArrayLike) -> FloatArray:
         """Return QV as a (S, A) float64 array, minus infinity for illegal actions; `value` is (S,)."""
+        ahead = self.ahead(value)
         q = np.empty(self.n_states * self.n_actions)
-        on_blocks(action_values, self.blocks, self.rows, self.ahead(value), q)
+        table = self.table
+        if table is None:
+            on_blocks(action_values, self.blocks, self.rows, ahead, q)
+        else:
+            multiply(table, ahead, q)
+            q *= self.mdp.gamma
+            q += self.reward
         return q.reshape(self.n_states, self.n_actions)
+
+    def back_up(self, ahead: FloatArray, out: FloatArray, action: StateArray) -> list[Range]:
+        """Fill TV (S,) and the first best action (S,), -1 at terminal states; return the changes of each block.
+
+        `ahead` is V (S,), 0 at terminal states.
+        """
+        if self.table is None:
+            return on_blocks(backup, self.blocks, self.rows, ahead, out, action)
+        q = self.q(ahead)
+        np.copyto(action, q.argmax(axis=1))
+        return _chosen(q, action, ahead, out)
+
+    def back_up_greedily(self, ahead: FloatArray, tolerance: float, out: FloatArray, policy: IndexArray) -> list[Range]:
+        """Fill TV (S,) and the first action within `tolerance` of the best (S,), -1 where none is legal; as above."""
+        if self.table is None:
+            return on_blocks(greedy_backup, self.blocks, self.rows, ahead, tolerance, out, policy)
+        q = self.q(ahead)
+        np.copyto(policy, greedy(q, tolerance))
+        return _chosen(q, q.argmax(axis=1), ahead, out)
 
     def ahead(self, value: ArrayLike) -> FloatArray:
         """Return the value of entering each state: a copy of `value` (S,), 0 at terminal states."""
@@ -186,6 +228,13 @@ class Lookahead:
         largest = float(max(value.max(initial=0.0), -value.min(initial=0.0)))
         magnitude = self.reward_size + self.mdp.gamma * self._row_sum * largest
         return (self.longest_row + 4) * (0.5 * EPS * magnitude + TINY)
+
+
+def _chosen(q: FloatArray, action: AnyArray, ahead: FloatArray, out: FloatArray) -> list[Range]:
+    """Fill q(s, action(s)) into `out`, and return the least and the greatest change."""
+    np.copyto(out, np.take_along_axis(q, action[:, np.newaxis], axis=1)[:, 0])
+    changes = out - ahead
+    return [(float(changes.min()), float(changes.max()))]
 
 
 def _mean_rewards(mdp: MDP, blocks: list[tuple[int, int]]) -> tuple[FloatArray, float]:

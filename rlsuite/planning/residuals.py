@@ -10,7 +10,7 @@ import numpy as np
 
 from rlsuite.core.interpretation import one_pass
 from rlsuite.models.aliases import FloatArray, IndexArray
-from rlsuite.planning.kernels import ONE, Index, Rows, best_action, looked_ahead, successors_at
+from rlsuite.planning.kernels import LONG, ONE, THREE, TWO, ZERO, Index, Rows, successors_at
 from rlsuite.planning.operators import EPS, TINY, Lookahead
 
 SPLIT = 134_217_729.0
@@ -40,17 +40,38 @@ def sum_error(a: float, b: float, total: float) -> float:
 
 
 @one_pass
+def added(total: float, error: float, a: float, b: float) -> tuple[float, float]:
+    """Return total + a * b, and the error so far and that of these two operations; it is inlined."""
+    term = a * b
+    after = total + term
+    return after, error + (product_error(a, b, term) + sum_error(total, term, after))
+
+
+@one_pass
 def residual(rows: Rows, row: Index, ahead: FloatArray, here: float) -> float:
-    """Return r(s, a) + gamma sum_s' c(s' | s, a) V(s') - here of the pair with the number `row`."""
+    """Return r(s, a) + gamma sum_s' c(s' | s, a) V(s') - here of the pair with the number `row`.
+
+    As in `kernels.expected`, four sums of a long row need not wait for each other.
+    """
+    first, weight, successor = rows.indptr[row], rows.weight, rows.successor
+    at, length = successors_at(rows, first), rows.indptr[row + ONE] - first
+    quarters = length >> TWO if length >= LONG else ZERO
     total, error = 0.0, 0.0
-    first = rows.indptr[row]
-    at = successors_at(rows, first)
-    for i in range(first, rows.indptr[row + ONE]):
-        value = float(ahead[rows.successor[at + (i - first)]])
-        term = rows.weight[i] * value
-        after = total + term
-        error += product_error(rows.weight[i], value, term) + sum_error(total, term, after)
-        total = after
+    second, third, fourth, error_2, error_3, error_4 = total, total, total, error, error, error
+    for k in range(quarters):
+        i, j = first + (k << TWO), at + (k << TWO)
+        total, error = added(total, error, float(weight[i]), float(ahead[successor[j]]))
+        second, error_2 = added(second, error_2, float(weight[i + ONE]), float(ahead[successor[j + ONE]]))
+        third, error_3 = added(third, error_3, float(weight[i + TWO]), float(ahead[successor[j + TWO]]))
+        fourth, error_4 = added(fourth, error_4, float(weight[i + THREE]), float(ahead[successor[j + THREE]]))
+    if quarters > ZERO:
+        error += error_2 + (error_3 + error_4)
+        for other in (second, third, fourth):
+            after = total + other
+            error += sum_error(total, other, after)
+            total = after
+    for k in range(quarters << TWO, length):
+        total, error = added(total, error, float(weight[first + k]), float(ahead[successor[at + k]]))
     follows = rows.gamma * total
     error = rows.gamma * error + product_error(rows.gamma, total, follows)
     after = follows + rows.reward[row]
@@ -64,6 +85,7 @@ def precise_backup(
     begin: int,
     end: int,
     rows: Rows,
+    q: FloatArray,
     ahead: FloatArray,
     tolerance: float,
     tie: float,
@@ -72,22 +94,23 @@ def precise_backup(
 ) -> tuple[float, float, float, float]:
     """Fill TV and the first action within `tie` of the best; the others as `greedy_backup` does.
 
-    Only actions within `tolerance`, two rounding errors, of the best can be the best ones. Return the least change by
-    the policy, the greatest by any action, the largest |change|, and by how much the policy's may fall short of the
-    best, over the states that are not terminal.
+    Only actions within `tolerance`, two rounding errors, of the best of QV, `q` (S, A), can be the best ones. Return
+    the least change by the policy, the greatest by any action, the largest |change|, and by how much the policy's may
+    fall short of the best, over the states that are not terminal.
     """
     least, greatest, size, gap = np.inf, -np.inf, 0.0, 0.0
     for s in range(np.uint64(begin), np.uint64(end)):
-        best, greedy, _ = best_action(rows, s, ahead)
+        best = -np.inf
+        for a in range(rows.n_actions):
+            best = max(best, q[s, a])
         value[s] = 0.0
         policy[s] = -1
-        if greedy < 0:
+        if best == -np.inf:
             continue
         change, chosen, by_policy = -np.inf, -1, -np.inf
         for a in range(rows.n_actions):
             row = s * np.uint64(rows.n_actions) + np.uint64(a)
-            first, last = rows.indptr[row], rows.indptr[row + ONE]
-            if last > first and looked_ahead(rows, row, first, last, ahead) >= best - tolerance:
+            if q[s, a] >= best - tolerance:
                 found = residual(rows, row, ahead, ahead[s])
                 if found > change + tie:
                     chosen, by_policy = a, found

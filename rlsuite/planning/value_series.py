@@ -19,7 +19,7 @@ from rlsuite.core.compilation import compiled
 from rlsuite.models.aliases import FloatArray, PointerArray, SingleArray, StateArray, SuccessorArray
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import interval, largest_change
-from rlsuite.planning.kernels import LONG, ONE, THREE, TWO, Range, Rows, expected, successors_at
+from rlsuite.planning.kernels import LONG, ONE, THREE, TWO, ZERO, Range, Rows, expected, successors_at
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.vectors import vector
 
@@ -40,11 +40,13 @@ class Groups(NamedTuple):
     entry: PointerArray
     """(G + 1,) uint64, where its entries begin"""
     successor: SuccessorArray
-    """(n,) uint32, where each entry leads: of four rows, entry k of row j is at 4 k + j"""
+    """(n,) uint32, where each entry leads: of four rows, entry k of row j is at 4 k + j; or of one row, if `same`"""
     weight: SingleArray
     """(n,) float32, gamma times what it adds to c(s' | s, pi(s)); 0 where a row is shorter than its neighbours"""
     ordered: bool
     """as in `rlsuite.planning.kernels.Rows`"""
+    same: bool
+    """whether all rows are long and lead to the same states: then each is a group"""
 
 
 @compiled(in_place=True)
@@ -87,8 +89,10 @@ def gather(begin: int, end: int, rows: Rows, action: StateArray, groups: Groups)
             at = successors_at(rows, first)
             if together == ONE:  # a loop of its own, which may be long
                 for k in range(length):
-                    groups.successor[to + k] = rows.successor[at + k]
                     groups.weight[to + k] = rows.gamma * rows.weight[first + k]
+                if not groups.same:
+                    for k in range(length):
+                        groups.successor[to + k] = rows.successor[at + k]
                 continue
             for k in range(length):
                 groups.successor[to + j + (k << TWO)] = rows.successor[at + k]
@@ -125,7 +129,8 @@ def propagate(
                 total[s + TWO] += c
                 total[s + THREE] += d
             else:
-                out[s] = expected(first, last, first, groups.ordered, groups.successor, groups.weight, change)
+                at = ZERO if groups.same else first
+                out[s] = expected(first, last, at, groups.ordered, groups.successor, groups.weight, change)
                 total[s] += out[s]
         change, out = out, change
 
@@ -219,10 +224,12 @@ class ValueSeries:
             return False
         n = group(lookahead.n_actions, lookahead.rows.indptr, action, self._state, self._entry)
         needed = int(self._entry[n])
+        same = lookahead.rows.same and lookahead.longest_row >= int(LONG)
         if needed > self._weight.size:
-            self._successor, self._weight = vector(needed, np.uint32), vector(needed, np.float32)
+            self._weight = vector(needed, np.float32)
+            self._successor = lookahead.rows.successor.copy() if same else vector(needed, np.uint32)
         state, entry = self._state[: n + 1], self._entry[: n + 1]
-        self._groups = Groups(state, entry, self._successor, self._weight, lookahead.ordered)
+        self._groups = Groups(state, entry, self._successor, self._weight, lookahead.ordered, same)
         cuts = [0, *(last for _, last in lookahead.policy_blocks)]
         self._blocks = list(pairwise(np.searchsorted(state, np.array(cuts, dtype=np.uint32)).tolist()))
         on_blocks(gather, self._blocks, lookahead.rows, action, self._groups)

@@ -226,5 +226,5 @@ def test_a_table_of_successors_has_to_fit_the_rows():
         MDP.from_rows([0, 1, 4], np.broadcast_to(once, (2, 2)), **rows)
     with pytest.raises(ModelError, match=r"next_state has shape \(2, 2\), not \(4,\)"):
         MDP.from_rows([0, 2, 4], np.array([[0, 1], [1, 0]]), **rows)
-    with pytest.raises(ModelError, match="leads to state 2; the states are 0..1"):
+    with pytest.raises(ModelError, match=r"leads to state 2; the states are 0\.\.1"):
         MDP.from_rows([0, 2, 4], np.broadcast_to([0, 2], (2, 2)), **rows)

@@ -265,6 +265,7 @@ def test_rows_that_lead_to_the_same_states_need_no_array_of_successors(states, m
     assert found.policy.tolist() == wanted.policy.tolist()
     assert found.error_bound == pytest.approx(wanted.error_bound, rel=1e-3)
     value, (one, other) = rng.standard_normal(states), (Lookahead(dense), Lookahead(flat))
+    q = other.q(value)
     out, action = blank(one)
     again, same = blank(other)
     residuals = [np.empty(states), np.empty(states, dtype=np.int64)]
@@ -274,9 +275,18 @@ def test_rows_that_lead_to_the_same_states_need_no_array_of_successors(states, m
             arguments = {
                 backup: (lookahead.rows, value, made, taken),
                 backup_in_place: (True, lookahead.rows, value, made, taken),
-                precise_backup: (lookahead.rows, value, 1e-9, 0.0, *residuals),
+                precise_backup: (lookahead.rows, q, value, 1e-9, 0.0, *residuals),
             }[kernel]
             made[:] = value
             results.append(str(kernel(0, states, *arguments)))
         assert results[0] == results[1]
         assert (out.tobytes(), action.tolist()) == (again.tobytes(), same.tolist())
+    greedy_one, greedy_other = [np.empty(states, dtype=np.int64) for _ in range(2)]
+    for lookahead, made, taken, chosen in ((one, out, action, greedy_one), (other, again, same, greedy_other)):
+        found = [lookahead.back_up(value, made, taken), lookahead.back_up_greedily(value, 0.5, made, chosen)]
+        for changes in found:
+            least, greatest = min(one[0] for one in changes), max(one[1] for one in changes)
+            assert (least, greatest) == pytest.approx(((made - value).min(), (made - value).max()), abs=1e-13)
+    np.testing.assert_allclose(out, again, rtol=0, atol=1e-13)  # BLAS adds up in another order
+    assert (action.tolist(), greedy_one.tolist()) == (same.tolist(), greedy_other.tolist())
+    np.testing.assert_allclose(one.q(value), other.q(value), rtol=0, atol=1e-13)

@@ -6,6 +6,7 @@ from scipy.sparse import csr_array, diags_array
 
 from rlsuite.planning.linear_system import (
     DENSE_LIMIT,
+    MOSTLY_FILLED,
     band_of,
     fixed_point_solver,
     seconds_to_eliminate,
@@ -22,14 +23,29 @@ def test_a_corridor_is_a_geometric_series(n):
     assert 0.0 <= seconds_to_eliminate(ahead) < 1.0
 
 
-def test_the_sparse_solver_is_the_dense_one():
+@pytest.mark.parametrize("filled", [3.0 / DENSE_LIMIT, 0.05, 0.4, 1.0])
+def test_every_solver_is_that_of_dense_systems(filled, monkeypatch):
     rng = np.random.default_rng(0)
     n = 2 * DENSE_LIMIT
-    matrix = np.where(rng.random((n, n)) < 0.05, rng.random((n, n)), 0.0)
+    matrix = np.where(rng.random((n, n)) < filled, rng.random((n, n)), 0.0)
     matrix *= 0.9 / max(1.0, matrix.sum(axis=1).max())
     constants = rng.standard_normal((n, 2))
     expected = np.linalg.solve(np.eye(n) - matrix, constants)
-    np.testing.assert_allclose(fixed_point_solver(csr_array(matrix))(constants), expected, rtol=1e-10, atol=1e-12)
+    for mostly_filled in (-1.0, MOSTLY_FILLED, 2.0):
+        monkeypatch.setattr("rlsuite.planning.linear_system.MOSTLY_FILLED", mostly_filled)
+        solve = fixed_point_solver(csr_array(matrix))
+        np.testing.assert_allclose(solve(constants), expected, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(solve(constants[:, 1]), expected[:, 1], rtol=1e-10, atol=1e-12)
+
+
+def test_what_fills_in_is_eliminated_densely():
+    rng, n, seconds = np.random.default_rng(2), 1_000, []
+    for length in (1, 20, n):
+        columns = np.concatenate([rng.choice(n, length, replace=False) for _ in range(n)])
+        rows = (np.full(n * length, 0.9 / length), columns, np.arange(n + 1) * length)
+        seconds.append(seconds_to_eliminate(csr_array(rows, shape=(n, n))))
+    assert seconds[0] < 0.1 * seconds[1]
+    assert seconds[1] == seconds[2]
 
 
 @pytest.mark.parametrize(("below", "above"), [(0, 0), (0, 2), (3, 1), (40, 40)])
@@ -55,6 +71,12 @@ def test_within_a_band_as_in_any_order(below, above):
 def test_a_singular_band_is_refused():
     with pytest.raises(np.linalg.LinAlgError, match="singular"):
         solve_fixed_point(csr_array(np.eye(2 * DENSE_LIMIT)), np.ones(2 * DENSE_LIMIT))
+
+
+def test_a_singular_dense_system_is_refused():
+    n = 2 * DENSE_LIMIT  # each state stays, or leads to all others
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        solve_fixed_point(csr_array(np.eye(n)[::-1] @ np.eye(n)[::-1] + np.triu(np.ones((n, n)), 1)), np.ones(n))
 
 
 def test_no_unknowns_have_no_value():

@@ -26,9 +26,8 @@ import numpy as np
 
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
-from rlsuite.planning.blocks import fixed_blocks, on_blocks
+from rlsuite.planning.blocks import fixed_blocks
 from rlsuite.planning.certificate import certified, closer, discounted, interval, largest_change
-from rlsuite.planning.kernels import Range, backup
 from rlsuite.planning.krylov import KrylovValue
 from rlsuite.planning.limits import Limits, TimeLimits, takes_limits
 from rlsuite.planning.linear_system import (
@@ -222,8 +221,7 @@ class Progress:
         """Replace V by `value`, and `value` by TV; return by how much the logarithm of the bound fell."""
         lookahead, last = self.lookahead, self.bound
         self.before, self.value = self.value, self.before
-        arguments = (lookahead.rows, self.before, self.value, self.action)
-        changes: list[Range] = on_blocks(backup, lookahead.blocks, *arguments)
+        changes = lookahead.back_up(self.before, self.value, self.action)
         rounding = lookahead.rounding(self.before)
         self.change = largest_change(changes)
         self.settled = self.change <= rounding

@@ -8,10 +8,8 @@ from rlsuite.core.clock import OutOfTime
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
-from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import warn_unless_converged
 from rlsuite.planning.gain_bounds import gain_bounds
-from rlsuite.planning.kernels import backup
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.linear_system import seconds_to_eliminate
 from rlsuite.planning.long_run import CompletedModel, LongRun, episodes_end, gain_and_bias, long_run_structure
@@ -220,7 +218,7 @@ def _first_value(lookahead: Lookahead, watch: Watch) -> FloatArray:
     action: StateArray = np.zeros(lookahead.n_states, dtype=np.int32)
     before = np.full_like(action, -1)
     for k in range(min(MOST_SWEEPS, SWEEPS_PER_STATE * lookahead.n_states)):
-        on_blocks(backup, lookahead.blocks, lookahead.rows, value, spare, action)
+        lookahead.back_up(value, spare, action)
         value, spare = spare, value
         if watch.hurries:
             break

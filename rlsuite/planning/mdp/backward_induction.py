@@ -6,9 +6,7 @@ import numpy as np
 
 from rlsuite.core.checks import fits_in_memory, whole_amount
 from rlsuite.models import MDP
-from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import representable, warn_unless_converged
-from rlsuite.planning.kernels import greedy_backup
 from rlsuite.planning.limits import Tolerances, takes_limits
 from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.solution import FiniteHorizonSolution
@@ -82,7 +80,7 @@ def backward_induction(
             raise DeadlineTooShort(watch.deadline or 0.0, f"horizon={horizon}: {done}")
         ahead = lookahead.ahead(values[t + 1])
         rounding = lookahead.rounding(ahead)
-        on_blocks(greedy_backup, lookahead.blocks, lookahead.rows, ahead, 2.0 * rounding, values[t], policies[t])
+        lookahead.back_up_greedily(ahead, 2.0 * rounding, values[t], policies[t])
         bound = (lookahead.modulus * bound + rounding) * (1.0 + 4.0 * EPS)
         watch.iterations += 1
         watch.record(bound)

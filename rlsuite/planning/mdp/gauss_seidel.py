@@ -12,7 +12,7 @@ from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
 from rlsuite.planning.blocks import fixed_blocks, on_blocks
 from rlsuite.planning.certificate import certified, discounted, interval, largest_change
-from rlsuite.planning.kernels import backup, backup_in_place
+from rlsuite.planning.kernels import backup_in_place
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.operators import Lookahead, starting_value, typical_value
 from rlsuite.planning.policy_rows import PolicySteps
@@ -96,7 +96,7 @@ def sweep_in_place(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Sol
             bound = factor * change
             watch.measure(value, lookahead.largest_value)
             if bound <= watch.tol or change <= lookahead.rounding(value):
-                changes = on_blocks(backup, lookahead.blocks, lookahead.rows, value, spare, action)
+                changes = lookahead.back_up(value, spare, action)
                 bound = interval(lookahead, changes, lookahead.rounding(value)).width
                 if change <= lookahead.rounding(value):
                     watch.give_up("the changes are down to rounding error")

@@ -10,9 +10,7 @@ import numpy as np
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, StateArray
-from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import bounded, certified, discounted, interval, largest_change
-from rlsuite.planning.kernels import backup
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.operators import Lookahead, starting_value
 from rlsuite.planning.solution import Solution
@@ -113,7 +111,7 @@ def follow_policies(lookahead: Lookahead, value: FloatArray, series: ValueSeries
                 solution = bounded(lookahead, value, watch)
                 if solution.converged:
                     return solution
-            changes = on_blocks(backup, lookahead.blocks, lookahead.rows, value, backed_up, action)
+            changes = lookahead.back_up(value, backed_up, action)
             rounding = lookahead.rounding(value)
             bound = interval(lookahead, changes, rounding).width
             value, backed_up = backed_up, value

@@ -13,7 +13,7 @@ from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import warn_unless_converged
-from rlsuite.planning.kernels import Range, Rows, best_action, greedy_backup
+from rlsuite.planning.kernels import Range, Rows, best_action
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.long_run import episodes_end, long_run_structure
 from rlsuite.planning.operators import EPS, Lookahead
@@ -194,7 +194,7 @@ def _certified(
     rounding = _rounding(lookahead, defect, value)
     backed_up: FloatArray = np.empty(lookahead.n_states)
     policy: IndexArray = np.empty(lookahead.n_states, dtype=np.int64)
-    changes = on_blocks(greedy_backup, lookahead.blocks, lookahead.rows, value, 2.0 * rounding, backed_up, policy)
+    changes = lookahead.back_up_greedily(value, 2.0 * rounding, backed_up, policy)
     least, greatest = _bounds(changes, rounding, ends)
     bound = (greatest - least) * (1.0 + 4.0 * EPS)
     watch.record(bound)

@@ -19,9 +19,7 @@ from rlsuite.core.checks import fits_in_memory, one_of, whole_amount
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
 from rlsuite.models.validation import start_distribution
-from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import warn_unless_converged
-from rlsuite.planning.kernels import greedy_backup
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.mdp.stochastic_shortest_path import best_until_the_end
 from rlsuite.planning.operators import EPS, Lookahead
@@ -174,7 +172,7 @@ def _within(question: Question, steps: int, start: FloatArray, objective: Object
             ahead = lookahead.ahead(result)
             rounding = lookahead.rounding(ahead)
             decision: IndexArray = np.empty(mdp.n_states, dtype=np.int64)
-            on_blocks(greedy_backup, lookahead.blocks, lookahead.rows, ahead, 2.0 * rounding, result, decision)
+            lookahead.back_up_greedily(ahead, 2.0 * rounding, result, decision)
             policies[t, asked] = decision[asked]
             bound = (lookahead.modulus * bound + rounding) * (1.0 + 4.0 * EPS)
             watch.iterations += 1

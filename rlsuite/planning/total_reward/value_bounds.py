@@ -32,9 +32,7 @@ import numpy as np
 from rlsuite.core.clock import Clock
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.models.validation import row_sums
-from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import largest_change
-from rlsuite.planning.kernels import backup, greedy_backup
 from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.total_reward.endings import soonest_end
 from rlsuite.planning.total_reward.improvement import Engine, rewarded, with_linear_systems
@@ -75,7 +73,7 @@ def certify(engine: Engine, clock: Clock, *, thoroughly: bool = False) -> Certif
     delta = model.rounding(value)
     result: FloatArray = np.empty(model.n_states)
     policy: IndexArray = np.empty(model.n_states, dtype=np.int64)
-    changes = on_blocks(greedy_backup, model.blocks, model.rows, value, 2.0 * delta, result, policy)
+    changes = model.back_up_greedily(value, 2.0 * delta, result, policy)
     nothing = Certified(result, policy, np.inf, np.inf)
     if clock.hurries or not np.isfinite(result).all():
         return nothing
@@ -146,7 +144,7 @@ def _upper(engine: Engine, eta: float, steps: FloatArray, clock: Clock) -> Float
     model = engine.model
     for _ in range(ATTEMPTS):
         upper = raised.value
-        changes = on_blocks(backup, model.blocks, model.rows, upper, value, action)
+        changes = model.back_up(upper, value, action)
         if not np.isfinite(upper).all():
             return None
         if max(change[1] for change in changes) + model.rounding(upper) <= 0.0:
