@@ -247,8 +247,8 @@ def test_long_rows_of_every_form(length, kind):
     np.testing.assert_allclose(followed, expected, rtol=1e-13, atol=1e-14)
 
 
-@pytest.mark.parametrize("states", [1, 3, int(LONG), 70])
-@pytest.mark.parametrize("method", ["auto", "value_iteration", "modified_policy_iteration", "topological"])
+@pytest.mark.parametrize("states", [1, int(LONG), 70])
+@pytest.mark.parametrize("method", ["auto", "value_iteration", "topological"])
 def test_rows_that_lead_to_the_same_states_need_no_array_of_successors(states, method):
     """Dense arrays keep none; kernels find the same bytes as for the same rows with all of their successors."""
     rng, actions = np.random.default_rng(states), 3
