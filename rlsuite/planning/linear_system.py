@@ -20,6 +20,9 @@ PER_SECOND, DENSE_PER_SECOND = 4e9, 1.6e10
 MOSTLY_FILLED = 0.5
 """A sparse elimination with more than this share of the operations of a dense one takes longer than that does."""
 
+SPARSE, MOST_DENSE = 4, 10_000
+"""Rows with fewer entries than that on average fill in less; so many unknowns make a dense matrix of 800 MB."""
+
 PER_SYSTEM, PER_ENTRY = 3e5, 300.0
 """To order the unknowns of a linear system takes what a sweep takes for so many entries, and so many for each entry."""
 
@@ -114,8 +117,12 @@ def band_of(matrix: "Matrix", left_out: BoolArray | None = None) -> tuple[int, i
     if left_out is not None:
         offset = offset[~left_out[matrix.indices]]
     below, above = max(0, -int(offset.min(initial=0))), int(offset.max(initial=0))
-    least = PER_SYSTEM + PER_ENTRY * matrix.nnz
-    return (below, above) if _work_within(n, below, above) <= least else None
+    return (below, above) if worth_a_band(n, matrix.nnz, below, above) else None
+
+
+def worth_a_band(n: int, entries: float, below: int, above: int) -> bool:
+    """Return whether to eliminate n unknowns within a band that wide takes less than to look for an order of them."""
+    return _work_within(n, below, above) <= PER_SYSTEM + PER_ENTRY * entries
 
 
 def _work_within(n: int, below: int, above: int) -> float:
@@ -144,7 +151,8 @@ def fixed_point_solver(matrix: "Matrix") -> Callable[[FloatArray], FloatArray]:
         return lambda constant: cast("FloatArray", np.linalg.solve(dense, constant))
     if (band := band_of(matrix)) is not None:
         return _band_solver(matrix, *band)
-    if _share_of_operations(matrix) > MOSTLY_FILLED:
+    may_fill_in = n <= MOST_DENSE and matrix.nnz >= SPARSE * n
+    if may_fill_in and _share_of_operations(matrix) > MOSTLY_FILLED:
         return _dense_solver(matrix)
     return _sparse_solver(matrix)
 

@@ -48,6 +48,14 @@ def test_what_fills_in_is_eliminated_densely():
     assert seconds[1] == seconds[2]
 
 
+def test_what_is_too_large_for_a_dense_table_stays_sparse(monkeypatch):
+    monkeypatch.setattr("rlsuite.planning.linear_system._dense_solver", lambda matrix: pytest.fail("dense"))
+    monkeypatch.setattr("rlsuite.planning.linear_system.MOST_DENSE", 2 * DENSE_LIMIT)
+    n, rng = 2 * DENSE_LIMIT + 1, np.random.default_rng(3)
+    matrix = csr_array(0.9 * rng.dirichlet(np.ones(n), n))
+    np.testing.assert_allclose(solve_fixed_point(matrix, np.ones(n)), np.full(n, 10.0), rtol=1e-12)
+
+
 @pytest.mark.parametrize(("below", "above"), [(0, 0), (0, 2), (3, 1), (40, 40)])
 def test_within_a_band_as_in_any_order(below, above):
     rng = np.random.default_rng(1)

@@ -20,12 +20,13 @@ Work is counted, not timed: the same model takes the same steps on every machine
 from abc import ABC, abstractmethod
 from math import inf, log
 from operator import methodcaller
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
+from rlsuite.models.transformations import chosen_rows
 from rlsuite.planning.blocks import fixed_blocks
 from rlsuite.planning.certificate import certified, closer, discounted, interval, largest_change
 from rlsuite.planning.krylov import KrylovValue
@@ -37,6 +38,7 @@ from rlsuite.planning.linear_system import (
     band_of,
     seconds_to_eliminate,
     solve_fixed_point,
+    worth_a_band,
 )
 from rlsuite.planning.mdp.gauss_seidel import back_and_forth, follow
 from rlsuite.planning.mdp.modified_policy_iteration import add_terms
@@ -51,6 +53,9 @@ from rlsuite.planning.solution import Solution
 from rlsuite.planning.value_series import ValueSeries
 from rlsuite.planning.vectors import vector
 from rlsuite.planning.watch import Watch
+
+if TYPE_CHECKING:
+    from rlsuite.planning.operators import Matrix
 
 EXACT = 128
 """Up to this many states a dense linear system per policy costs next to nothing."""
@@ -74,6 +79,9 @@ LONGEST_ENTRY = 4e-9
 
 PER_OPERATION = 0.25
 """An operation of an elimination takes so many times what a sweep takes for one entry."""
+
+FEW = 64
+"""Rows that are looked at before a whole matrix is."""
 
 IN_PLACE = 2.0
 """A sweep in place takes so many times what one from a vector into another takes."""
@@ -376,6 +384,29 @@ class Evaluate(Method):
         self.followed: FloatArray = vector(self.lookahead.n_states)
         self.longest, self.seconds = SHORTEST, 0.0
         self.ordering = PER_SYSTEM + PER_ENTRY * self.per_policy
+        self.banded = False
+        if self._may_lie_within_a_band():
+            self.rows.take(now.action)
+            if band_of(self.rows.matrix, left_out=self.lookahead.terminal) is not None:
+                self.look_at(self.rows.matrix, banded=True)
+
+    def look_at(self, chain: "Matrix", *, banded: bool) -> None:
+        """Estimate how long it takes to eliminate the unknowns of a policy like this."""
+        self.banded, self.seconds = banded, seconds_to_eliminate(chain)
+        self.ordering = PER_SYSTEM + (0.0 if banded else PER_ENTRY * self.per_policy)  # to find an order
+
+    def _may_lie_within_a_band(self) -> bool:
+        """Whether none of a few rows of the policy reaches far, as some do in most models."""
+        lookahead = self.lookahead
+        if lookahead.rows.same:
+            return False
+        some = np.arange(0, lookahead.n_states, 1 + lookahead.n_states // FEW)
+        chosen = np.where(self.own.action[some] >= 0, some * lookahead.n_actions + self.own.action[some], -1)
+        pointers, entry = chosen_rows(lookahead.indptr, chosen)
+        there = lookahead.successor[entry]
+        reach = (there - np.repeat(some, np.diff(pointers)))[~lookahead.terminal[there]]
+        below, above = max(0, -int(reach.min(initial=0))), int(reach.max(initial=0))
+        return worth_a_band(lookahead.n_states, self.per_policy, below, above)
 
     def iterating(self) -> float:
         """Return the work of as many iterations as are next."""
@@ -397,10 +428,9 @@ class Evaluate(Method):
         policy = np.where(self.lookahead.terminal, -1, own.action)
         if self.eliminating() <= self.iterating():
             chain, reward = induced_by_actions(self.lookahead, policy.astype(np.int64))
-            if self.seconds == 0.0:
-                self.seconds = seconds_to_eliminate(chain)
-                if band_of(chain) is not None:  # no order has to be found
-                    self.ordering = PER_SYSTEM
+            banded = band_of(chain) is not None
+            if self.seconds == 0.0 or banded != self.banded:
+                self.look_at(chain, banded=banded)
                 return work, 0.0
             own.value = solve_fixed_point(chain, reward)
         else:

@@ -7,7 +7,9 @@ import pytest
 
 from rlsuite.errors import ConvergenceWarning
 from rlsuite.models import MDP
-from rlsuite.planning import solve
+from rlsuite.planning import Lookahead, solve
+from rlsuite.planning.mdp.auto import Evaluate, Progress
+from rlsuite.planning.watch import Watch
 
 DENSE, LONG_ROW, CORRIDOR = 400, 60, 400
 
@@ -164,3 +166,30 @@ def test_bounds_that_move_apart_again_do_not_widen_the_answer() -> None:
         assert found <= 2.5 * least
         least = min(least, found)
     assert least < 1e-3
+
+
+def test_policies_within_a_band_are_eliminated_from_their_first_turn_on():
+    """A queue; and the same with a gate: the action that is best at first stays near, the other leads anywhere."""
+    rng, n = np.random.default_rng(5), 4_000
+    states = np.arange(n)
+    near = np.stack([np.maximum(states - 1, 0), np.minimum(states + 1, n - 1)], axis=1)
+    rows = np.stack([near, rng.permutation(near)], axis=1)
+    given = {"n_actions": 2, "gamma": 0.999}
+    chances = np.tile([0.6, 0.4], 2 * n)
+    paid = np.stack([-states / n, np.full(n, -1.0)], axis=1).ravel()
+    for reward, banded in ((paid, True), (paid[::-1].copy(), False)):
+        mdp = MDP.from_rows(np.arange(2 * n + 1) * 2, rows.ravel(), chances, reward, **given)
+        with Watch("test", tol=1e-6) as watch:
+            now = Progress(Lookahead(mdp), np.zeros(n))
+            now.back_up()
+            evaluate = Evaluate(now, watch)
+            assert (evaluate.banded, evaluate.seconds > 0.0) == (banded, banded)
+            assert (evaluate.eliminating() < evaluate.iterating()) == banded
+            if banded:
+                evaluate.slice()
+                evaluate.own.action[:] = 1
+                waiting = evaluate.slice()[1]
+                assert (waiting, evaluate.banded) == (0.0, False)
+        found = solve(mdp)
+        assert found.converged
+        np.testing.assert_allclose(found.value, solve(mdp, "policy_iteration").value, rtol=0, atol=2e-6)
