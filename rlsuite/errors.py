@@ -180,7 +180,8 @@ def level_of_the_caller() -> int:
     import inspect
 
     level, frame = 0, inspect.currentframe()
-    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "rlsuite":
+    inner = ("rlsuite", "contextlib")  # decorators of rlsuite's are in the second
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in inner:
         level, frame = level + 1, frame.f_back
     return level
 

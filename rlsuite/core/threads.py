@@ -6,10 +6,11 @@ neither the number of threads nor their order can change a result.
 
 import os
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
@@ -17,6 +18,9 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 _pool: ThreadPoolExecutor | None = None
+
+_limiting, _limited = threading.Lock(), False
+"""Whether some thread has set the number of BLAS threads, and what is held to ask for it."""
 
 
 def n_threads() -> int:
@@ -76,27 +80,30 @@ def one_blas_thread() -> Generator[None]:
 
     For sparse eliminations and Krylov methods, which call it for a few thousand numbers at a time: its threads wait for
     each other busily, so that on a loaded machine these take several times as long with them, and on an idle one they
-    gain nothing.
+    gain nothing. The number of its threads belongs to the process: where several threads of a program solve models at
+    the same time, the first one in here sets it and sets it back, and last bits of the others may differ.
     """
-    # Only what is changed is changed back: threads of this process may be in here at the same time.
-    changed = [(one, one.num_threads) for one in _blas("scipy.linalg" in sys.modules) if one.num_threads != 1]
-    for one, _ in changed:
-        one.set_num_threads(1)
-    try:
+    global _limited
+    with _limiting:
+        first, _limited = not _limited, True
+    controller = _blas("scipy.linalg" in sys.modules)
+    if not first:
         yield
+        return
+    try:
+        with nullcontext() if controller is None else controller.limit(limits=1, user_api="blas"):
+            yield
     finally:
-        for one, before in changed:
-            one.set_num_threads(before)
+        _limited = False
 
 
 @cache
-def _blas(of_scipy: bool) -> list[Any]:
+def _blas(of_scipy: bool) -> Any:
     """The BLAS of NumPy, and that of SciPy, if it is loaded: to find them takes some milliseconds, to set them less."""
     try:
-        controller: Any = import_module("threadpoolctl").ThreadpoolController()
+        return import_module("threadpoolctl").ThreadpoolController()
     except ImportError:  # it comes with scikit-learn
-        return []
-    return [one for one in controller.lib_controllers if one.user_api == "blas"]
+        return None
 
 
 def _threads() -> ThreadPoolExecutor:
@@ -108,8 +115,8 @@ def _threads() -> ThreadPoolExecutor:
 
 def _forget() -> None:
     """Threads do not survive a fork: the child makes its own."""
-    global _pool
-    _pool = None
+    global _pool, _limiting, _limited
+    _pool, _limiting, _limited = None, threading.Lock(), False
 
 
 if hasattr(os, "register_at_fork"):

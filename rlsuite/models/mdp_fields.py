@@ -88,7 +88,7 @@ class MdpFields(Named):
         given_next = validation.integers("next_state", self.next_state)
         given_ends = validation.booleans("terminated", self.terminated)
         next_state, same_next = row_checks.one_of_all(given_next, given_indptr)
-        terminated, same_ends = row_checks.one_of_all(given_ends, given_indptr)
+        terminated, same_ends = row_checks.one_of_all(given_ends, given_indptr) if same_next else (given_ends, False)
         probability = validation.array("probability", self.probability).astype(np.float64, copy=False)
         reward = validation.floats("reward", self.reward)
         for name, values, same in (
@@ -351,6 +351,10 @@ class MdpFields(Named):
         "deterministic": every legal action has one successor. "nondeterministic": every legal action has a set of
         successors, all equally likely. "stochastic": anything else.
         """
+        row = self.every_row
+        if row is not None and np.unique(row).size == row.size > 1 and self.probability.min() > 0.0:
+            equal = np.abs(self.probability * row.size - 1.0) <= 1e-8
+            return "nondeterministic" if equal.all() else "stochastic"
         successors = self.matrix_of(self.probability)
         lengths = np.diff(successors.indptr)
         if not (lengths > 1).any():

@@ -64,11 +64,23 @@ def row_pointers(indptr: IndexArray, n_transitions: int, n_actions: int) -> None
 
 
 def one_of_all(values: AnyArray, indptr: AnyArray) -> tuple[AnyArray, bool]:
-    """Return one row of values, and that all are the same, if they are a view (S * A, k) of one; or else the values."""
+    """Return one row of the entries of a table, and that all are the same; or else all entries, and that they are not.
+
+    `values` has the entries (N,), or is a view (S * A, k) of one row.
+    """
     lengths = np.diff(indptr)
-    if values.ndim != 2 or values.strides[0] or len(values) != lengths.size or (lengths != values.shape[1]).any():
+    length = int(lengths[0])
+    rows = (lengths.size, length)
+    if length == 0 or (lengths != length).any():
         return values, False
-    return values[0], True
+    if values.shape == rows and values.strides[0] == 0:
+        return values[0], True
+    if values.shape != (indptr[-1],) or lengths.size == 1:
+        return values, False
+    table = values.reshape(rows)
+    # most tables show it in three rows, and all of them need not be compared
+    alike = all(np.array_equal(table[0], table[k]) for k in (1, lengths.size // 2, -1)) and (table == table[0]).all()
+    return (table[0], True) if alike else (values, False)
 
 
 def successors(next_state: AnyArray, states: int, indptr: IndexArray, n_actions: int) -> None:

@@ -24,8 +24,8 @@ STATES_PER_THREAD = 1 << 14
 """Least number of states in a block of a sweep in place, which converges the slower the more blocks there are."""
 
 
-ENTRIES_PER_THREAD, LEAST_ROWS = 1 << 19, 64
-"""A part of a dense table has about so many entries; its rows are a multiple of so many."""
+ENTRIES_PER_THREAD = 1 << 19
+"""A part of a dense table has about so many entries."""
 
 
 def on_blocks(
@@ -85,15 +85,7 @@ def fixed_blocks(n_states: int) -> list[tuple[int, int]]:
 
 
 def multiply(table: FloatArray, x: FloatArray, out: FloatArray) -> None:
-    """Fill ``table @ x`` into `out` by BLAS, on all cores; the last bits do not depend on their number.
-
-    The parts are the same on every machine, BLAS computes each on one thread, and the last one is no shorter than the
-    others: of a few rows the sums may be added up in another order.
-    """
-    rows = table.shape[0]
-    at_once = max(LEAST_ROWS, ENTRIES_PER_THREAD // table.shape[1] // LEAST_ROWS * LEAST_ROWS)
-    begins = [*range(0, max(1, rows - at_once + 1), at_once), rows]
-    with threads.one_blas_thread():
-        threads.at_the_same_time(
-            [partial(np.dot, table[begin:end], x, out=out[begin:end]) for begin, end in pairwise(begins)]
-        )
+    """Fill ``table @ x`` into `out`, on all cores: BLAS adds up each row by itself, always in the same order."""
+    at_once = max(1, ENTRIES_PER_THREAD // table.shape[1])
+    parts = [slice(begin, begin + at_once) for begin in range(0, table.shape[0], at_once)]
+    threads.at_the_same_time([partial(np.vecdot, table[part], x, out=out[part]) for part in parts])

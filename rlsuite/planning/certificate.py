@@ -171,7 +171,7 @@ def bounded(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution:
     return Solution(
         value=result,
         policy=policy,
-        converged=bound <= watch.tol,
+        converged=bound <= watch.tol and bound < np.inf,
         error_bound=bound,
         iterations=watch.iterations,
         seconds=watch.seconds,

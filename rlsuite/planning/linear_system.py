@@ -11,8 +11,8 @@ from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 if TYPE_CHECKING:
     from rlsuite.planning.operators import Matrix
 
-DENSE_LIMIT = 160
-"""Up to this many unknowns the dense solver of LAPACK is faster than setting up a sparse one."""
+SMALL, DENSE_LIMIT = 64, 160
+"""Up to DENSE_LIMIT unknowns LAPACK is faster than setting up a sparse solver; up to SMALL, without SciPy, too."""
 
 PER_SECOND, DENSE_PER_SECOND = 4e9, 1.6e10
 """Operations of a sparse elimination that a machine does in a second, and of a dense one, at least."""
@@ -67,7 +67,15 @@ def seconds_to_eliminate(matrix: "Matrix") -> float:
     if (band := band_of(matrix)) is not None:
         return SECONDS_WITHIN * _work_within(n, *band)
     share = _share_of_operations(matrix)
-    return densely if share > MOSTLY_FILLED else share * densely * DENSE_PER_SECOND / PER_SECOND
+    return densely if _fills_in(matrix, share) else share * densely * DENSE_PER_SECOND / PER_SECOND
+
+
+def _fills_in(matrix: "Matrix", share: float | None = None) -> bool:
+    """Return whether a dense elimination is the faster one."""
+    n = matrix.shape[0]
+    if n > MOST_DENSE or matrix.nnz < SPARSE * n:
+        return False
+    return (_share_of_operations(matrix) if share is None else share) > MOSTLY_FILLED
 
 
 def _share_of_operations(matrix: "Matrix") -> float:
@@ -146,15 +154,12 @@ def fixed_point_solver(matrix: "Matrix") -> Callable[[FloatArray], FloatArray]:
     n = matrix.shape[0]
     if n == 0:
         return lambda constant: constant
-    if n <= DENSE_LIMIT:
+    if n <= SMALL:
         dense = np.eye(n) - matrix.toarray()
         return lambda constant: cast("FloatArray", np.linalg.solve(dense, constant))
     if (band := band_of(matrix)) is not None:
         return _band_solver(matrix, *band)
-    may_fill_in = n <= MOST_DENSE and matrix.nnz >= SPARSE * n
-    if may_fill_in and _share_of_operations(matrix) > MOSTLY_FILLED:
-        return _dense_solver(matrix)
-    return _sparse_solver(matrix)
+    return _dense_solver(matrix) if n <= DENSE_LIMIT or _fills_in(matrix) else _sparse_solver(matrix)
 
 
 def _dense_solver(matrix: "Matrix") -> Callable[[FloatArray], FloatArray]:

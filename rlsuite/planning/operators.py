@@ -32,6 +32,7 @@ from rlsuite.models import MDP
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray, StateArray
 from rlsuite.planning.blocks import cut, multiply, on_blocks
 from rlsuite.planning.kernels import (
+    LONG,
     Range,
     Rows,
     action_values,
@@ -51,6 +52,9 @@ if TYPE_CHECKING:
 
 EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
+
+ON_ONE_THREAD = 8_000
+"""BLAS adds up products of so many numbers on one thread, and so always in the same order."""
 
 SAMPLE = 10_000
 """Number of states from which a median is taken."""
@@ -115,11 +119,12 @@ class Lookahead:
         self.blocks = cut(self.indptr, self.n_actions)
         self.policy_blocks = cut(self.indptr, self.n_actions, of_policy=True)
         self._every_row = None if mdp.any_terminated else mdp.every_row
-        self._to_all = self._every_row is not None and np.array_equal(self._every_row, np.arange(self.n_states))
+        row = self._every_row
+        self._to_all = row is not None and row.size <= ON_ONE_THREAD and np.array_equal(row, np.arange(self.n_states))
         if self._every_row is not None:
             least, greatest = mdp.row_sums
             self.longest_row = self._every_row.size
-            self.ordered = bool((np.diff(self._every_row) > 0).all())
+            self.ordered = self.longest_row < int(LONG) or bool((np.diff(self._every_row) > 0).all())
         else:
             least, greatest = self._look_at_rows(mdp)
         self.reward, self.reward_size = _mean_rewards(mdp, self.blocks)
@@ -171,7 +176,10 @@ class Lookahead:
 
     @property
     def table(self) -> FloatArray | None:
-        """(S * A, S) float64, c(s' | s, a), if every row leads to all states in their order, and none is terminal."""
+        """(S * A, S) float64, c(s' | s, a), if every row leads to all states in their order, and none is terminal.
+
+        None if it is not, or if there are so many states that BLAS would add up one row on several threads.
+        """
         if not self._to_all or self.weight is not self.mdp.probability or self.terminal.any():
             return None
         return self.weight.reshape(-1, self.n_states)

@@ -151,6 +151,7 @@ def solve(
     constraint: None = ...,
     **options: object,
 ) -> Solution | BeliefPlan: ...
+@waited_for()
 @says_what_to_write
 def solve(
     model: "MDP | POMDP | str | EnvSpec | Env",
@@ -281,12 +282,7 @@ def solve(
         method = "rational_policy_iteration"
     if method == "auto" and horizon is not None and _kind(model) is MDP:
         method = "backward_induction"
-    one_of("unreachable", unreachable, UNREACHABLE)
-    if unreachable == "error":
-        check_reachable(model if isinstance(model, MDP) else model.mdp)
-    one_of("prune", prune, PRUNE)
-    if prune == "fewest" and isinstance(model, MDP):
-        raise ParameterError("prune='fewest' leaves out alpha vectors, and an MDP has none: leave it out")
+    function = _method(model, method)
     named = {
         "tol": tol,
         "rtol": rtol,
@@ -296,12 +292,16 @@ def solve(
         "progress": progress,
     }
     given = {name: value for name, value in named.items() if value is not None} | options
-    with waited_for():
-        function = _method(model, method)
-        _check_options(model, method, function, given)
-        if gamma is not None:
-            model = model.replace(gamma=gamma)
-        solution = function(model, **given)
+    _check_options(model, method, function, given)
+    one_of("unreachable", unreachable, UNREACHABLE)
+    if unreachable == "error":
+        check_reachable(model if isinstance(model, MDP) else model.mdp)
+    one_of("prune", prune, PRUNE)
+    if prune == "fewest" and isinstance(model, MDP):
+        raise ParameterError("prune='fewest' leaves out alpha vectors, and an MDP has none: leave it out")
+    if gamma is not None:
+        model = model.replace(gamma=gamma)
+    solution = function(model, **given)
     return _of_few_vectors(solution, given) if prune == "fewest" else solution
 
 

@@ -61,6 +61,23 @@ def test_eliminations_use_one_blas_thread():
     assert [library.num_threads for library in controller.lib_controllers] == before
 
 
+def test_threads_that_limit_blas_leave_it_as_it_was():
+    controller = pytest.importorskip("threadpoolctl").ThreadpoolController().select(user_api="blas")
+    before = [library.num_threads for library in controller.lib_controllers]
+
+    def often():
+        for _ in range(300):
+            with threads.one_blas_thread():
+                pass
+
+    several = [threading.Thread(target=often) for _ in range(4)]
+    for one in several:
+        one.start()
+    for one in several:
+        one.join()
+    assert [library.num_threads for library in controller.lib_controllers] == before
+
+
 LARGE = """
 import numpy as np, rlsuite as rl
 rng = np.random.default_rng(0)

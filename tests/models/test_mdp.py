@@ -208,9 +208,15 @@ def test_what_is_the_same_in_each_row_is_made_when_it_is_asked_for(same):
     assert mdp.next_state.dtype == np.int32
     assert mdp.terminated.tolist() == [False] * 18
     assert not mdp.next_state.flags.writeable
-    same(pickle.loads(pickle.dumps(again)), mdp.replace(gamma=0.75))
+    assert repr(again) == "MDP(n_states=3, n_actions=2, n_transitions=18, gamma=0.75, kind='nondeterministic')"
+    assert not {"next_state", "terminated"} & vars(again).keys()
+    copied = pickle.loads(pickle.dumps(again))
+    same(copied, again)
+    assert copied.every_row.tolist() == [0, 1, 2]
+    flat = MDP.from_rows(np.arange(7) * 3, [0, 1, 2] * 6, P.ravel(), np.arange(6.0), n_actions=2, gamma=0.5)
+    assert flat.every_row.tolist() == [0, 1, 2]
     shifted = mdp.replace(next_state=(mdp.next_state + 1) % 3)
-    assert (shifted.every_row, shifted.next_state.tolist()[:3]) == (None, [1, 2, 0])
+    assert shifted.every_row.tolist() == shifted.next_state.tolist()[:3] == [1, 2, 0]
     assert MDP.from_arrays(P, np.zeros((3, 2)), terminated=[False, False, True], gamma=0.5).any_terminated
     with pytest.raises(AttributeError, match="'MDP' object has no attribute 'nextstate'"):
         _ = mdp.nextstate

@@ -33,13 +33,13 @@ def model_of(lengths, seed, ends=0.1):
 
 def one_row_at_a_time(lookahead, action, change):
     """Return gamma C_pi `change` in single precision."""
-    rows, out = lookahead.rows, np.zeros_like(change)
+    rows, successor, out = lookahead.rows, lookahead.successor.view(np.uint32), np.zeros_like(change)
     for s in np.flatnonzero(action >= 0):
         first, last = (int(i) for i in rows.indptr[2 * s + action[s] : 2 * s + action[s] + 2])
         weight = (rows.gamma * rows.weight[first:last]).astype(np.float32)
         n = np.uint64(last - first)
         out[s] = expected.__wrapped__(
-            np.uint64(0), n, np.uint64(0), rows.ordered, rows.successor[first:last], weight, change
+            np.uint64(0), n, np.uint64(0), rows.ordered, successor[first:last], weight, change
         )
     return out
 

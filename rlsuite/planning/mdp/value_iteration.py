@@ -3,6 +3,7 @@
 In plain NumPy: `rlsuite.reference.mdp.value_iteration`.
 """
 
+from math import ceil
 from typing import Unpack
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from rlsuite.core.interpretation import one_pass
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, FloatArray
+from rlsuite.models.validation import ROW_SUM_TOLERANCE
 from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import bounded, certified, discounted, interval, largest_change
 from rlsuite.planning.kernels import ONE, Range, Rows, looked_ahead
@@ -69,7 +71,10 @@ def value_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     value[:] = 0.0
     suboptimal: BoolArray = np.zeros(mdp.n_states * mdp.n_actions, dtype=np.bool_)
     bound = margin = np.inf
-    most, blurred = lookahead.largest_value, 0
+    most, blurred, closest = lookahead.largest_value, 0, np.inf
+    jumps = lookahead.modulus - lookahead.least_modulus <= 4.0 * ROW_SUM_TOLERANCE  # nothing ends
+    period, earlier = ceil(1.0 / (1.0 - lookahead.modulus)), np.inf
+    before_jump: FloatArray | None = None
     with watch:
         while watch.goes_on(bound):
             rounding = lookahead.rounding(value)
@@ -82,19 +87,31 @@ def value_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
             # by more than `margin`, the most that it can gain and the best action can lose, is never optimal.
             gain, loss = max(0.0, bounds.upper), max(0.0, -bounds.lower)
             margin = lookahead.modulus * gain + loss + 2.0 * lookahead.rounding(backed_up)
-            if largest_change(changes) <= rounding:
-                watch.give_up("the changes are down to rounding error")
-                break
+            # Without rounding, the changes would be less than .37 of what they were so many sweeps ago.
+            change, stuck = largest_change(changes), False
+            if watch.iterations % period == 0:
+                stuck, earlier = change > earlier / 2.0, change
+            if change <= rounding or stuck:
+                if before_jump is None or bounded(lookahead, value, watch).converged:
+                    watch.give_up("the changes are down to rounding error")
+                    break
+                value, before_jump, jumps, margin, earlier = before_jump, None, False, np.inf, np.inf
+                continue
             value, backed_up = backed_up, value
-            # Where rounding keeps the bounds apart, the rest goes on from the middle of better ones.
-            even = max(change[0] for change in changes)  # as if all states had changed alike
-            least = interval(lookahead, [(even, even)], rounding).width
-            blurred = blurred + 1 if watch.tol < bound <= 2.0 * least else 0
+            # Where rounding keeps the bounds apart, which would not be closer had all states changed alike, the method
+            # goes on from the middle of better ones, as long as these get closer.
+            even = max((least for least, greatest in changes if least <= greatest), default=0.0)
+            alike = interval(lookahead, [(even, even)], rounding).width
+            blurred = blurred + 1 if jumps and watch.tol < bound <= 2.0 * alike else 0
             if blurred & (blurred - 1) == 0 < blurred:
                 solution = bounded(lookahead, value, watch)
                 if solution.converged:
                     return solution
-                value, margin = lookahead.ahead(solution.value), np.inf
+                jumps = solution.error_bound <= min(bound, closest / 2.0)
+                if jumps:
+                    before_jump = value if before_jump is None else before_jump
+                    value, margin, closest = lookahead.ahead(solution.value), np.inf, solution.error_bound
+                    earlier = np.inf
     return certified(lookahead, value, watch)
 
 

@@ -91,7 +91,7 @@ def solve_for(
         step = 0.0
         if watch.deadline is not None:
             step = plans.seconds_of_a_cheap_step()
-            if horizon * step > watch.deadline:
+            if horizon * step > watch.left:
                 raise ParameterError(
                     f"deadline={watch.deadline:g} seconds are too short for horizon={horizon}: plans for {FEW + 1} "
                     f"beliefs alone take about {horizon * step:.2g} seconds. Pass a longer deadline= or a smaller "
