@@ -76,15 +76,15 @@ def test_results_are_those_of_the_blocks_in_their_order():
     assert blocks.on_blocks(lambda begin, end, more: end - begin + more, [(0, 2), (2, 5)], 1) == [3, 4]
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (63, 5), (300, 8_000), (4_001, 700)])
-def test_a_product_has_the_same_bytes_on_any_number_of_cores(shape, monkeypatch):
-    rng, found = np.random.default_rng(3), []
-    table, x = rng.standard_normal(shape), rng.standard_normal(shape[1])
-    for cores in (1, 2, 5):
-        monkeypatch.setattr(threads, "n_threads", lambda cores=cores: cores)
-        monkeypatch.setattr(threads, "_pool", None)
-        out = np.full(shape[0], np.nan)
-        blocks.multiply(table, x, out)
-        found.append(out.tobytes())
-        np.testing.assert_allclose(out, table @ x, rtol=0, atol=1e-11)
-    assert found[0] == found[1] == found[2]
+def test_a_product_has_the_same_bytes_on_any_number_of_cores(monkeypatch):
+    rng = np.random.default_rng(3)
+    for shape in ((1, 1), (63, 5), (300, 8_000), (4_001, 700)):
+        table, x, found = rng.standard_normal(shape), rng.standard_normal(shape[1]), []
+        for cores in (1, 2, 5):
+            monkeypatch.setattr(threads, "n_threads", lambda cores=cores: cores)
+            monkeypatch.setattr(threads, "_pool", None)
+            out = np.full(shape[0], np.nan)
+            blocks.multiply(table, x, out)
+            found.append(out.tobytes())
+            np.testing.assert_allclose(out, table @ x, rtol=0, atol=1e-11)
+        assert found[0] == found[1] == found[2]
