@@ -29,7 +29,9 @@ def value_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     to the middle of its interval; the sweeps end when that is at most `tol`, not when little changes. Where the chain
     of every policy mixes fast, that takes far fewer sweeps than the log(1 / tol) / log(1 / gamma) of theory, and never
     more. The same bounds show actions that cannot be optimal, which later sweeps leave out (MacQueen 1967, P94 section
-    6.7.2). Sweeps also end when the changes have sunk below rounding: then no further sweep can help.
+    6.7.2). Sweeps also end when the changes have sunk below rounding: then no further sweep can help. And where nothing
+    ends, and rounding keeps the bounds apart, sweeps go on from the middle of bounds of twice the precision (the
+    extrapolation of Porteus 1975), as long as each such jump at least halves these.
 
     Parameters
     ----------
@@ -71,7 +73,7 @@ def value_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     value[:] = 0.0
     suboptimal: BoolArray = np.zeros(mdp.n_states * mdp.n_actions, dtype=np.bool_)
     bound = margin = np.inf
-    most, blurred, closest = lookahead.largest_value, 0, np.inf
+    most, at_floor, closest = lookahead.largest_value, 0, np.inf
     jumps = lookahead.modulus - lookahead.least_modulus <= 4.0 * ROW_SUM_TOLERANCE  # nothing ends
     period, earlier = ceil(1.0 / (1.0 - lookahead.modulus)), np.inf
     before_jump: FloatArray | None = None
@@ -98,12 +100,12 @@ def value_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
                 value, before_jump, jumps, margin, earlier = before_jump, None, False, np.inf, np.inf
                 continue
             value, backed_up = backed_up, value
-            # Where rounding keeps the bounds apart, which would not be closer had all states changed alike, the method
-            # goes on from the middle of better ones, as long as these get closer.
-            even = max((least for least, greatest in changes if least <= greatest), default=0.0)
-            alike = interval(lookahead, [(even, even)], rounding).width
-            blurred = blurred + 1 if jumps and watch.tol < bound <= 2.0 * alike else 0
-            if blurred & (blurred - 1) == 0 < blurred:
+            # Had all states changed by the same, the bounds would be as far apart as rounding keeps them: the floor.
+            # Better bounds cost three sweeps, and are computed after 1, 2, 4, 8 ... sweeps at the floor.
+            same = max((least for least, greatest in changes if least <= greatest), default=0.0)
+            floor = interval(lookahead, [(same, same)], rounding).width
+            at_floor = at_floor + 1 if jumps and watch.tol < bound <= 2.0 * floor else 0
+            if at_floor & (at_floor - 1) == 0 < at_floor:
                 solution = bounded(lookahead, value, watch)
                 if solution.converged:
                     return solution
