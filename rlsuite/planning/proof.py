@@ -39,6 +39,9 @@ MOST_BACKUPS = 2_000_000
 SPARE = 8
 """Units of the last decimal to spare where it is not known which text of the model will be checked."""
 
+ABOUT = "# About the model with sha256 "
+"""A line of a proof that is about one text of a model, before the digest."""
+
 STEP = 8
 """How far bounds are moved apart for each step that is left, in units of the last decimal, before that search."""
 
@@ -212,6 +215,9 @@ def checked(text: str, proof: str) -> Finding:
     """Return whether a proof about a text holds, by the checker for its kind of model."""
     from rlsuite.planning.pomdp.verify import check as check_hidden
 
+    about = re.search(rf"(?m)^{ABOUT}(.*)$", proof)
+    if about is not None and about[1].strip() != sha256(text.encode()).hexdigest():
+        return Finding(False, "the proof is about another text of a model")
     try:
         return Finding(True, (check_hidden if is_hidden(text) else check)(text, proof))
     except (ArithmeticError, LookupError, ValueError) as wrong:
@@ -272,7 +278,7 @@ def written(model: MDP | POMDP, path: str | PathLike[str] | None, prove: Callabl
     found = checked(text, lines)
     if not found.right:
         raise ParameterError(f"no proof was found: {found.sentence}")
-    about = "" if path is None else f"sha256 {sha256(text.encode()).hexdigest()}\n"
+    about = "" if path is None else f"{ABOUT}{sha256(text.encode()).hexdigest()}\n"
     return f"# Checked by rlsuite verify MODEL FILE, or by verify.py alone.\n{about}{lines}"
 
 
@@ -298,7 +304,7 @@ def proof_of_values(text: str, spare: int, value: FloatArray, policy: IndexArray
 
     Raises
     ------
-    Refused
+    ValueError
         If the text is not what the checker reads.
     ParameterError
         If gamma is 1, and no proof is found.

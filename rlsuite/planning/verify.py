@@ -5,8 +5,8 @@ NEXT P and R: ACTION : STATE : NEXT REWARD; in R:, * is any. Numbers count as th
 follows a pair is divided by its sum, which must be within 1/500 of 1. A pair without T: is not legal; a state without
 legal pairs is an end and earns 0. V is the most that any policy earns: discounted, and for discount 1 in total.
 
-PLAN.cert has a line "state S LOW HIGH [ACTION [RANK RANK]]" for each state, ACTION - if there is none, and may have a
-line "sha256 HEX" about the model. With rewards r, probabilities p and discount g, what is checked in every state is
+PLAN.cert has a line "state S LOW HIGH [ACTION [RANK RANK]]" for each state; ACTION is - if there is none. With rewards
+r, probabilities p and discount g, what is checked in every state is
     HIGH(s) >= r(s, a) + g sum p(t | s, a) HIGH(t)  for all a;  LOW(s) <= the same of LOW  for ACTION, or for some a.
 So LOW <= V <= HIGH if g < 1, and who takes the ACTIONs for ever earns at least LOW. For g = 1 this needs two ranks, one
 for HIGH and all a, one for LOW and ACTION: where the two sides are equal, a rank above 0 is smaller in some t, and a
@@ -16,21 +16,16 @@ rank of 0 is 0 in every t. And where it is 0, LOW(s) <= 0 <= HIGH(s): so what is
 import re
 import sys
 from fractions import Fraction
-from hashlib import sha256
 from math import lcm
 from pathlib import Path
 
 NUMBER = re.compile(r"[-+]?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][-+]?[0-9]{1,3})?")
 
 
-class Refused(ValueError):
-    """The proof does not hold, or a file is damaged."""
-
-
 def demand(holds: object, why: str, by: Fraction | None = None) -> None:
     """Go on only if it holds."""
     if not holds:
-        raise Refused(why if by is None else f"{why}, by {float(min(by, Fraction(10) ** 300)):.6g}")
+        raise ValueError(why if by is None else f"{why}, by {float(min(by, Fraction(10) ** 300)):.6g}")
 
 
 def number(word: str) -> Fraction:
@@ -57,7 +52,7 @@ class Model:
                     head[key] = [str(k) for k in range(int(rest[0]))] if count else rest
                     known[key] = {"*", *head[key]}
                 case _:
-                    raise Refused(f"an unknown statement, or given twice: {line[:60]!r}")
+                    raise ValueError(f"an unknown statement, or given twice: {line[:60]!r}")
         fine = "discount" in head and all(1 < len(known[key]) == len(head[key]) + 1 for key in ("states", "actions"))
         demand(fine, "no discount:, no states: or no actions:, or equal states or actions")
         self.gamma, kind = number(" ".join(head["discount"])), " ".join(head.get("values", ["reward"]))
@@ -80,16 +75,14 @@ class Model:
 
 
 def check(model_text: str, proof_text: str) -> str:
-    """Return what is proved, in words, or raise Refused; bounds and ranks are in units of 1/scale."""
+    """Return what is proved, in words, or raise ValueError; bounds and ranks are in units of 1/scale."""
     model, claims = Model(model_text), dict[str, list[str]]()
     for line in filter(str.strip, (line.partition("#")[0] for line in proof_text.splitlines())):
         match line.split():
             case ["state", s, low, high, *rest] if s not in claims and len(rest) in (0, 1, 3):
                 claims[s] = [low, high, *rest, *["-", "0", "0"][len(rest) :]]
-            case ["sha256", digest]:
-                demand(digest == sha256(model_text.encode()).hexdigest(), "the proof is about another text of a model")
             case _:
-                raise Refused(f"odd, or twice: {line[:60]!r}")
+                raise ValueError(f"odd, or twice: {line[:60]!r}")
     odd = sorted(model.rows.keys() ^ claims.keys())
     demand(not odd, f"state {odd[:1]} has no line, or there is no such state")
     scale = lcm(*(number(word).denominator for claim in claims.values() for word in claim[:2] + claim[3:]))

@@ -1,7 +1,8 @@
 """From a file to the same model with one statement in a line, as the checkers of proofs read it.
 
-Matrices, rows, wildcards, ``uniform``, ``identity`` and ``reset`` are written out, each number as the file has it. Rows
-are not rescaled, and rewards that depend on the observation stay apart: what is made of them is for the checker to say.
+Matrices, rows, wildcards, ``uniform``, ``identity`` and ``reset`` are written out, each number as the file has it, but
+costs as rewards below 0. Rows are not rescaled, and rewards that depend on the observation stay apart: what is made of
+them is for the checker to say.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def plain_lines(path: str | os.PathLike[str]) -> str | None:
     values: reward
     states: 2
     actions: go
-    start: uniform
+    start: 0.5 0.5
     T: go : 0 : 0 0.5
     T: go : 0 : 1 0.5
     T: go : 1 : 0 0.5
@@ -64,7 +65,7 @@ def _lines(parsed: Parsed) -> Iterator[str] | None:
     if paid is None:
         return None
     cells, rewards = paid
-    return _written(parsed, (moves, chances), (seen, likely), (cells, rewards))
+    return _written(parsed, (moves, chances), (seen, likely), (cells, 0.0 - rewards if parsed.costs else rewards))
 
 
 def _written(
@@ -74,11 +75,12 @@ def _written(
     paid: tuple[IndexArray, FloatArray],
 ) -> Iterator[str]:
     actions, states, views = parsed.declared
+    start = np.full(states.size, 1.0 / states.size) if parsed.start is None else parsed.start
     yield f"discount: {decimal(parsed.discount or 0.0)}"
-    yield f"values: {'cost' if parsed.costs else 'reward'}"
+    yield "values: reward"
     for names in (states, actions, *([] if views is None else [views])):
         yield f"{names.kind}s: {' '.join(names.labels or [str(names.size)])}"
-    yield "start: " + ("uniform" if parsed.start is None else " ".join(map(decimal, parsed.start.tolist())))
+    yield f"start: {' '.join(map(decimal, start.tolist()))}"
     for key, (cells, values) in (("T", moves), ("O", seen), ("R", paid)):
         kinds = parsed.declared.slots(key)
         named = [_names(kind) for kind in kinds]

@@ -50,19 +50,19 @@ def write_pomdp(
 
 
 def plain_text(mdp: MdpFields, rows: ObservationRows | None = None, labels: Sequence[str] | None = None) -> str:
-    """Return the text of a model, one statement in a line, as the checker of proofs reads it.
+    """Return the text of a model, one statement in a line, as the checkers of proofs read it.
 
-    It is what `write_mdp` and `write_pomdp` write, but a pair that is not legal has no lines, and of random rewards
-    there are the means.
+    It is what `write_mdp` and `write_pomdp` write, but a pair that is not legal has no lines, of random rewards there
+    are the means. If states are hidden, costs are rewards below 0, and no line is about any action or next state.
     """
     if rows is None:
         return "".join(f"{line}\n" for line in _lines(merge(close(_of_means(mdp)).mdp), None, ()))
-    closed = close(_of_means(mdp))
+    closed = close(_of_means(mdp).replace(costs=False))
     if closed.absorbing.any():
         rows = with_end(rows, mdp.n_states, closed.absorbing)
         labels = labels and labels_of([*labels, END])
     plain, names = merge(closed.mdp), _names(labels, rows.n_observations)
-    return "".join(f"{line}\n" for line in _lines(plain, names, _observation_lines(plain, rows, names)))
+    return "".join(f"{line}\n" for line in _lines(plain, names, _observation_lines(plain, rows, names, True), True))
 
 
 def _of_means(mdp: MdpFields) -> MdpFields:
@@ -106,7 +106,9 @@ def _write(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
         file.writelines(f"{line}\n" for line in lines)
 
 
-def _lines(mdp: MdpFields, observations: Sequence[str] | None, of_observations: Iterable[str]) -> Iterator[str]:
+def _lines(
+    mdp: MdpFields, observations: Sequence[str] | None, of_observations: Iterable[str], apart: bool = False
+) -> Iterator[str]:
     states, actions = _names(mdp.state_labels, mdp.n_states), _names(mdp.action_labels, mdp.n_actions)
     yield f"discount: {decimal(mdp.gamma)}"
     yield f"values: {'cost' if mdp.costs else 'reward'}"
@@ -120,14 +122,14 @@ def _lines(mdp: MdpFields, observations: Sequence[str] | None, of_observations: 
     for k, ahead, p in zip(pair.tolist(), mdp.next_state.tolist(), mdp.probability.tolist(), strict=True):
         yield f"T: {heads[k]}{states[ahead]} {decimal(p)}"
     yield from of_observations
-    # One line for a pair whose transitions all have the same reward.
+    # One line for a pair whose transitions all have the same reward, but if they are to be written apart.
     seen = "" if observations is None else " : *"
     reward = 0.0 - mdp.rows.reward if mdp.costs else mdp.rows.reward
     begins = mdp.indptr[:-1]
     legal = begins < mdp.indptr[1:]
-    first, alike = np.zeros(legal.size), np.ones(legal.size, dtype=np.bool_)
+    first, alike = np.zeros(legal.size), np.full(legal.size, not apart)
     first[legal] = reward[begins[legal]]
-    alike[legal] = np.logical_and.reduceat(reward == first[pair], begins[legal].astype(np.intp))
+    alike[legal] &= np.logical_and.reduceat(reward == first[pair], begins[legal].astype(np.intp))
     for k in np.flatnonzero(alike & (first != 0.0)).tolist():
         yield f"R: {heads[k]}*{seen} {decimal(float(first[k]))}"
     chosen = np.flatnonzero(~alike[pair] & (reward != 0.0))
@@ -137,17 +139,19 @@ def _lines(mdp: MdpFields, observations: Sequence[str] | None, of_observations: 
         yield f"R: {heads[k]}{states[ahead]}{seen} {decimal(r)}"
 
 
-def _observation_lines(mdp: MdpFields, rows: ObservationRows, names: Sequence[str]) -> Iterator[str]:
-    """Write the observations; once for all actions if they are the same after each of them."""
+def _observation_lines(
+    mdp: MdpFields, rows: ObservationRows, names: Sequence[str], apart: bool = False
+) -> Iterator[str]:
+    """Write the observations; once for all actions if they are the same after each, but if they are written apart."""
     states, actions = _names(mdp.state_labels, mdp.n_states), _names(mdp.action_labels, mdp.n_actions)
     lengths = np.diff(rows.indptr).reshape(len(actions), len(states))
     entries = rows.observation.size // len(actions)
-    each = (lengths == lengths[0]).all() and all(
+    alike = (not apart and (lengths == lengths[0]).all()) and all(
         (column.reshape(len(actions), entries) == column[:entries]).all()
         for column in (rows.observation, rows.probability)
     )
     row = np.repeat(np.arange(lengths.size), lengths.reshape(-1))
-    if each:
+    if alike:
         actions, row = ["*"], row[:entries]
     heads = [f"{action} : {state} : " for action in actions for state in states]
     for k, z, p in zip(row.tolist(), rows.observation.tolist(), rows.probability.tolist(), strict=False):

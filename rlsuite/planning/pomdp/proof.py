@@ -82,11 +82,11 @@ def arrays_of(model: Model) -> Arrays:
     for action in model.actions:
         parts: dict[str, list[tuple[float, int, int]]] = {view: [] for view in model.seen}
         for state in model.states:
-            _, weights, total = model.rows[state][action]
+            _, weights, total = model.rows[state, action]
             for (view, then), w in weights.items():
                 parts[view].append((w / total, number_of[state], number_of[then]))
         joint.append([None if not each else _matrix(each, len(number_of)) for each in parts.values()])
-    reward = np.array([[float(model.rows[state][action][0]) for state in model.states] for action in model.actions])
+    reward = np.array([[float(model.rows[state, action][0]) for state in model.states] for action in model.actions])
     start = np.array([float(model.start.get(state, 0)) for state in model.states])
     return Arrays(reward, joint, start, float(model.gamma))
 
@@ -247,8 +247,6 @@ class Points(NamedTuple):
     """(n,)"""
     use: IndexArray
     """(n, A, Z) the point that bounds what follows; -1 for the fast informed bound"""
-    start: float
-    """The bound at the start"""
 
 
 def points_of(arrays: Arrays, uppers: FloatArray, beliefs: FloatArray, enough: float) -> Points:
@@ -257,7 +255,7 @@ def points_of(arrays: Arrays, uppers: FloatArray, beliefs: FloatArray, enough: f
     views = len(arrays.joint[0])
     flat = following(arrays, beliefs).reshape(-1, states)
     possible = np.flatnonzero(flat.any(axis=1))
-    flat = np.vstack([flat[possible], arrays.start])
+    flat = flat[possible]
     share = np.empty((len(flat), n))
     for j, belief in enumerate(beliefs):
         own = np.flatnonzero(belief)
@@ -274,15 +272,15 @@ def points_of(arrays: Arrays, uppers: FloatArray, beliefs: FloatArray, enough: f
         chosen[:] = np.argmin(lowered, axis=1)
         between = flat @ corner + lowered[np.arange(len(flat)), chosen]
         ahead = np.zeros(n * n_actions * views)
-        ahead[possible] = np.minimum(informed, between)[:-1]
+        ahead[possible] = np.minimum(informed, between)
         q = earned + arrays.gamma * ahead.reshape(n, n_actions, views).sum(axis=2)
         change = float((high - q.max(axis=1)).max())
         high = np.minimum(high, q.max(axis=1))
         if change <= enough * size:
             break
     use: IndexArray = np.zeros(n * n_actions * views, dtype=np.int64) - 1
-    use[possible] = np.where(between < informed, chosen, -1)[:-1]
-    return Points(beliefs, q, high, use.reshape(n, n_actions, views), float(min(informed[-1], between[-1])))
+    use[possible] = np.where(between < informed, chosen, -1)
+    return Points(beliefs, q, high, use.reshape(n, n_actions, views))
 
 
 def points_from_the_start(arrays: Arrays, uppers: FloatArray) -> Points:
@@ -377,7 +375,7 @@ def proof_of_plan(text: str, spare: int, vectors: FloatArray, actions: IndexArra
 
     Raises
     ------
-    Refused
+    ValueError
         If the text is not what the checker reads.
     ParameterError
         If it is about another number of states.
@@ -402,18 +400,18 @@ def proof_of_plan(text: str, spare: int, vectors: FloatArray, actions: IndexArra
     uppers = uppers + (float((informed_backup(arrays, uppers) - uppers).max(initial=0.0)) + rounding) / slack
     points = points_from_the_start(arrays, uppers)
     high = points.high + (float((points.q.max(axis=1) - points.high).max(initial=0.0)) + 4.0 * rounding) / slack
-    bounds = float((value @ arrays.start).max()) - rounding, points.start + 8.0 * rounding / slack
+    names = [*model.actions]
 
     def row(numbers: FloatArray) -> str:
         return " ".join(grid.text(grid.nearest(x)) for x in numbers.tolist())
 
     lines = [
-        f"vector {model.actions[a]} {' '.join(map(str, follows))} {row(own)}"
+        f"vector {names[a]} {' '.join(map(str, follows))} {row(own)}"
         for a, follows, own in zip(chosen.tolist(), successors.tolist(), value, strict=True)
     ]
-    lines += [f"upper {action} {row(own)}" for action, own in zip(model.actions, uppers, strict=True)]
+    lines += [f"upper {action} {row(own)}" for action, own in zip(names, uppers, strict=True)]
     for belief, bound, use in zip(points.beliefs.tolist(), high, points.use, strict=True):
         uses = " ".join(str(k) if k >= 0 else "-" for k in use.reshape(-1).tolist())
         weights = " ".join(repr(b) if b else "0" for b in belief)
-        lines.append(f"point {uses} {row(bound[np.newaxis])} {weights}")
-    return "".join(f"{line}\n" for line in [*lines, f"value {row(np.array(bounds))}"])
+        lines.append(f"point {uses} {weights} {row(bound[np.newaxis])}")
+    return "".join(f"{line}\n" for line in lines)

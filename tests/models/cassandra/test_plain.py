@@ -48,7 +48,7 @@ def test_every_form_reads_back_as_the_same_model(tmp_path):
         warnings.simplefilter("ignore")  # a row of thirds
         given, plain = POMDP.read(tmp_path / "all.pomdp"), POMDP.read(tmp_path / "plain.pomdp")
     assert "T: go : l : m 0.333\n" in text  # not rescaled
-    assert "R: go : l : r : right -2.5\n" in text
+    assert "R: go : l : r : right 2.5\n" in text  # a cost of -2.5
     assert (given.state_labels, given.action_labels, given.gamma) == (plain.state_labels, plain.action_labels, 0.95)
     assert given.start.tolist() == plain.start.tolist()
     assert given.mdp.next_state.tolist() == plain.mdp.next_state.tolist()
