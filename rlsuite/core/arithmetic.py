@@ -1,6 +1,9 @@
-"""Arithmetic with the same bytes in machine code and in Python."""
+"""Arithmetic with the same bytes in machine code and in Python, and on any number of cores."""
 
 import math
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rlsuite.core.compilation import compiled
 
@@ -24,3 +27,15 @@ def power(base: float, exponent: int) -> float:
         exponent //= 2
         base *= base
     return result
+
+
+def weighted_sum(weights: NDArray[np.float64], values: NDArray[np.float64]) -> float:
+    """Return the sum of ``weights * values`` over the weights above 0, both (n,) float64.
+
+    BLAS cuts long sums by the number of its threads, so that their last bits depend on the machine.
+
+    >>> weighted_sum(np.array([0.25, 0.75, 0.0]), np.array([1.0, 2.0, np.inf]))
+    1.75
+    """
+    counted = weights > 0.0
+    return float(np.add.reduce(weights[counted] * values[counted]))

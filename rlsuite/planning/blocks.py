@@ -24,6 +24,9 @@ STATES_PER_THREAD = 1 << 14
 """Least number of states in a block of a sweep in place, which converges the slower the more blocks there are."""
 
 
+LONGEST = 1 << 13
+"""BLAS adds up rows of a table of up to so many entries on one thread; OpenBLAS does up to 10,000."""
+
 ENTRIES_PER_THREAD = 1 << 19
 """A part of a dense table has about so many entries."""
 
@@ -85,7 +88,17 @@ def fixed_blocks(n_states: int) -> list[tuple[int, int]]:
 
 
 def multiply(table: FloatArray, x: FloatArray, out: FloatArray) -> None:
-    """Fill ``table @ x`` into `out`, on all cores: BLAS adds up each row by itself, always in the same order."""
+    """Fill ``table @ x`` into `out`, on all cores: BLAS adds up each row by itself, always in the same order.
+
+    Rows are cut, because it cuts longer ones by the number of its threads.
+    """
     at_once = max(1, ENTRIES_PER_THREAD // table.shape[1])
     parts = [slice(begin, begin + at_once) for begin in range(0, table.shape[0], at_once)]
-    threads.at_the_same_time([partial(np.vecdot, table[part], x, out=out[part]) for part in parts])
+    threads.at_the_same_time([partial(np.vecdot, table[part, :LONGEST], x[:LONGEST], out=out[part]) for part in parts])
+    for begin in range(LONGEST, x.size, LONGEST):
+        more = slice(begin, begin + LONGEST)
+        threads.at_the_same_time([partial(_add, table[part, more], x[more], out[part]) for part in parts])
+
+
+def _add(table: FloatArray, x: FloatArray, out: FloatArray) -> None:
+    out += np.vecdot(table, x)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rlsuite.core.arithmetic import weighted_sum
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import fraction, whole_amount
 from rlsuite.core.keywords import SaysWhatToWrite
@@ -165,7 +166,7 @@ class PolicyEvaluator(SaysWhatToWrite):
         if ending.all():
             return 1.0
         among = _matrix(chain)[ending][:, ending]
-        return float(chain.start[ending] @ solve_fixed_point(among, leaving[ending]))
+        return weighted_sum(chain.start[ending], solve_fixed_point(among, leaving[ending]))
 
     def total_reward(self, policy: ArrayLike, limit: int | None = None) -> float:
         """Return the expected sum of rewards, undiscounted, of an episode; NaN if it may never end.
@@ -196,13 +197,13 @@ class PolicyEvaluator(SaysWhatToWrite):
     def _value(self, chain: PolicyChain) -> float:
         discounted = chain._replace(probability=self.gamma * chain.probability)
         value = _solved(discounted) if self.horizon is None else _cut(discounted, self.horizon)[0]
-        return float(chain.start @ value)
+        return weighted_sum(chain.start, value)
 
     def _total(self, chain: PolicyChain, limit: int | None) -> float:
         if limit is not None:
-            return float(chain.start @ _cut(chain, limit)[0])
+            return weighted_sum(chain.start, _cut(chain, limit)[0])
         _, ending = ways_to_the_end(chain.pointer, chain.column, chain.probability)
-        return float(chain.start @ _solved(chain)) if ending.all() else math.nan
+        return weighted_sum(chain.start, _solved(chain)) if ending.all() else math.nan
 
 
 def _cut(chain: PolicyChain, steps: int) -> tuple[FloatArray, bool]:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from rlsuite.core.arithmetic import weighted_sum
 from rlsuite.core.checks import whole_number
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP
@@ -83,9 +84,7 @@ class Solution(Kept):
 
     def _at_start(self, each: FloatArray) -> float:
         """Return the mean of a number (S,) over the start distribution."""
-        start = self.lookahead.mdp.start
-        begins = start > 0.0
-        return float(start[begins] @ each[begins])
+        return weighted_sum(self.lookahead.mdp.start, each)
 
     @property
     def cost(self) -> FloatArray:

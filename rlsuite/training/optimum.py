@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 
 from rlsuite import errors, planning
+from rlsuite.core.arithmetic import weighted_sum
 from rlsuite.environments.facts import EnvironmentFacts
 from rlsuite.environments.finding import namesake
 from rlsuite.environments.forms.stepwise import NO_TABLE
@@ -112,7 +113,7 @@ def _of_mdp(mdp: MDP) -> Optimum:
     # to regret. All other actions have a smaller value than their state.
     costly = mdp.legal & ~solution.optimal_actions
     gap = np.where(costly, solution.value[:, None] - solution.q, 0.0)
-    return Optimum(gap, float(mdp.start @ solution.value))
+    return Optimum(gap, weighted_sum(mdp.start, solution.value))
 
 
 def _of_pomdp(pomdp: POMDP) -> Optimum:

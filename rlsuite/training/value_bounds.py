@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from rlsuite import errors, planning
+from rlsuite.core.arithmetic import weighted_sum
 from rlsuite.environments.facts import NO_LIMIT
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning.operators import Lookahead, bellman
@@ -78,7 +79,7 @@ def _of_episodes(mdp: MDP, limit: int) -> Bounds | None:
         else:
             if most < limit:
                 return None
-        ends.append(float(mdp.start @ value))
+        ends.append(weighted_sum(mdp.start, value))
     return Bounds(-ends[0], ends[1])
 
 

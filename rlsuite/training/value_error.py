@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rlsuite import errors
+from rlsuite.core.arithmetic import weighted_sum
 from rlsuite.environments.facts import NO_LIMIT
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray
@@ -66,7 +67,7 @@ class ValueErrors:
 
     def of(self, value: FloatArray) -> float:
         """The error of learned values (S,)."""
-        return float(math.sqrt(self.weight @ (value - self.exact) ** 2))
+        return math.sqrt(weighted_sum(self.weight, (value - self.exact) ** 2))
 
 
 def value_errors(mdp: object, time_limit: int, prediction: Prediction) -> ValueErrors | None:

@@ -3,8 +3,10 @@
 import math
 
 import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
 
-from rlsuite.core.arithmetic import LARGEST_EXPONENT, power
+from rlsuite.core.arithmetic import LARGEST_EXPONENT, power, weighted_sum
 from rlsuite.core.compilation import compiled, run_in_python
 from rlsuite.core.interpretation import interpretable
 
@@ -31,3 +33,17 @@ def test_python_has_the_bytes_of_machine_code():
     for x in [*rng.normal(size=300).tolist(), *special]:
         for y in (0.3, -2.0):
             np.testing.assert_equal(run_in_python(of_the_c_library, x, y), of_the_c_library(x, y))
+
+
+def test_weighted_sums_have_the_same_bytes_on_any_number_of_cores():
+    rng = np.random.default_rng(4)
+    for n in (1, 500, 10_001, 40_000):
+        weights, values = rng.random(n), rng.standard_normal(n)
+        found = set[float]()
+        for cores in (1, 2, 5):
+            with threadpool_limits(cores, "blas"):
+                found.add(weighted_sum(weights, values))
+        assert len(found) == 1
+        assert found.pop() == pytest.approx(math.fsum(weights * values), rel=0, abs=1e-11)
+    assert weighted_sum(np.array([0.0, 0.5, 0.5]), np.array([np.inf, 1.0, 2.0])) == 1.5
+    assert weighted_sum(np.zeros(2), np.full(2, np.nan)) == 0.0

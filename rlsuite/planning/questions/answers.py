@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from rlsuite.core.arithmetic import weighted_sum
 from rlsuite.errors import ParameterError
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning.kept import ACTIONS, STATES, Shelf, labels
@@ -87,8 +88,7 @@ class GoalSolution(Solution):
         return self.goal.astype(np.float64)
 
     def _at_start(self, each: FloatArray) -> float:
-        begins = self.start > 0.0
-        return float(self.start[begins] @ each[begins])
+        return weighted_sum(self.start, each)
 
     def _proof(self, model: str | PathLike[str] | None) -> str:
         raise ParameterError("there is no proof for an answer about a goal: only for values and plans of rewards")

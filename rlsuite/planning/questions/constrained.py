@@ -20,6 +20,7 @@ from typing import Any, Self, TypeAlias, Unpack
 
 import numpy as np
 
+from rlsuite.core.arithmetic import weighted_sum
 from rlsuite.core.checks import finite_number
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP
@@ -284,8 +285,8 @@ class _Program:
         chain, paid = induced(prepared, policy)
         left_over = np.abs(paid + self.mdp.gamma * (chain @ value) - value) + prepared.rounding(value)
         begins = self.mdp.start > 0.0
-        error = float(visits @ left_over) + 1e-15 * float(np.abs(value[begins]).max())
-        return float(self.mdp.start[begins] @ value[begins]), error * (1.0 + 1e-6)
+        error = weighted_sum(visits, left_over) + 1e-15 * float(np.abs(value[begins]).max())
+        return weighted_sum(self.mdp.start, value), error * (1.0 + 1e-6)
 
     def excess(self, policy: FloatArray, limits: FloatArray) -> FloatArray:
         """Return by how much each cost (k,) may exceed its limit, rounding included."""

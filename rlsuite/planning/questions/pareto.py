@@ -12,6 +12,7 @@ from typing import NamedTuple, Unpack
 
 import numpy as np
 
+from rlsuite.core.arithmetic import weighted_sum
 from rlsuite.core.checks import whole_amount
 from rlsuite.core.shown import ShowsItself
 from rlsuite.errors import ParameterError
@@ -160,9 +161,8 @@ def pareto(
         combined = mdp.replace(reward=weight * paid[0] + (1.0 - weight) * paid[1], reward_std=None, bernoulli=None)
         deadline = None if watch.deadline is None else max(watch.left, 1e-3)
         found = auto(combined, tol=watch.absolute / 4.0, rtol=0.0, deadline=deadline)
-        begins = mdp.start > 0.0
         values = [evaluate_policy(mdp.replace(reward=r, reward_std=None, bernoulli=None), found.policy) for r in paid]
-        point = np.array([float(mdp.start[begins] @ value[begins]) for value in values])
+        point = np.array([weighted_sum(mdp.start, value) for value in values])
         return _Corner(weight, found.policy, point), found.value_at_start + found.error_bound
 
     with watch:

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple, NoReturn, Unpack, cast
 
 import numpy as np
 
+from rlsuite.core.arithmetic import weighted_sum
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import BoolArray, FloatArray
@@ -140,7 +141,7 @@ def check_property(model: MDP | MarkovChain, property: str, **limits: Unpack[Lim
     begins = mdp.start > 0.0
     return PropertyAnswer(
         text=property,
-        value=float(mdp.start[begins] @ values[begins]),
+        value=weighted_sum(mdp.start, values),
         values=values,
         holds=_holds(query, values[begins], np.where(exact[begins], 0.0, solution.error_bound)),
         error_bound=solution.error_bound,

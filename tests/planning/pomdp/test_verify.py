@@ -58,6 +58,8 @@ def test_by_hand():
         low, high = bounds(verify.check(EARS, right))
         assert low == math.nextafter(-4, -math.inf)
         assert high == math.nextafter(-4, math.inf)
+    two = RIGHT.replace("vector listen 0 0", "vector listen 1 1 -9 -9\nvector listen 1 1")
+    assert bounds(verify.check(EARS, two))[0] == math.nextafter(-9, -math.inf)
 
 
 def test_names_that_are_numbers_and_rewards_for_any_observation():
@@ -116,11 +118,6 @@ def test_vectors_are_no_upper_bounds():
     for use in ("0 0", "- -", "vector_0 0"):
         with pytest.raises(ValueError, match="point 0, action listen"):
             verify.check(EARS, low.replace("point 0 0", f"point {use}"))
-
-
-def test_interval_is_that_of_the_first_vector():
-    two = RIGHT.replace("vector listen 0 0", "vector listen 1 1 -9 -9\nvector listen 1 1")
-    assert bounds(verify.check(EARS, two))[0] == math.nextafter(-9, -math.inf)
 
 
 def test_damaged_models_are_refused():
