@@ -40,7 +40,7 @@ class Model:
     def __init__(self, text: str) -> None:
         head, known = dict[str, list[str]](), {"states": {"*"}, "actions": {"*"}}
         cells = {key: dict[tuple[str, str], dict[str, Fraction]]() for key in ("T", "R")}
-        for line in filter(str.strip, (line.partition("#")[0] for line in text.splitlines())):
+        for line in filter(str.strip, re.sub("#.*", "", text).splitlines()):
             match line.replace(":", " ").split():
                 case ["T" | "R" as key, action, state, after, *none, value] if none in ([], ["*"]):
                     row = cells[key].setdefault((action, state), {})
@@ -77,7 +77,7 @@ class Model:
 def check(model_text: str, proof_text: str) -> str:
     """Return what is proved, in words, or raise ValueError; bounds and ranks are in units of 1/scale."""
     model, claims = Model(model_text), dict[str, list[str]]()
-    for line in filter(str.strip, (line.partition("#")[0] for line in proof_text.splitlines())):
+    for line in filter(str.strip, re.sub("#.*", "", proof_text).splitlines()):
         match line.split():
             case ["state", s, low, high, *rest] if s not in claims and len(rest) in (0, 1, 3):
                 claims[s] = [low, high, *rest, *["-", "0", "0"][len(rest) :]]

@@ -318,6 +318,9 @@ def test_rows_that_are_rounded_are_divided_by_their_sum():
     text = "discount: 0\nstates: 3\nactions: 1\n" + "".join(
         f"T: 0 : {s} : {t} 0.333\nR: 0 : {s} : {t} {t}\n" for s in range(3) for t in range(3)
     )
+    assert accepted(
+        f"# of old: \x0c R: 0 : 0 : 0 1 \u2028 R: 0 : 0 : 0 1\n{text}", "state 0 1 1\nstate 1 1 1\nstate 2 1 1"
+    )
     assert accepted(text, "state 0 1 1 0\nstate 1 1 1 0\nstate 2 1 1 0")
     assert not accepted(text, "state 0 0.999 0.999 0\nstate 1 1 1 0\nstate 2 1 1 0")
 

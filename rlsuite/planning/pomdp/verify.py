@@ -1,9 +1,10 @@
 """Check a proof about hidden states in exact arithmetic: python verify.py MODEL.pomdp PLAN.cert needs only Python.
 
-MODEL.pomdp is Cassandra's text, a statement in a line; in R:, the OBSERVATION may be * for any. Numbers count as
-written, 0.1 as 1/10; probabilities are divided by their sums, within 1/500 of 1. V is the most that any policy earns.
+MODEL.pomdp is Cassandra's text, written out, a statement in a line; in R:, OBSERVATION may be *. Numbers count as they
+are written, 0.1 as 1/10; probabilities are divided by their sums. V is the most that any policy earns, discounted. For
+x . b = sum x(s) b(s), the lines of PLAN.cert say, with all in the order of the model, and points and vectors from 0 on,
     vector ACTION NEXT... VALUE...  VALUE . b <= V(b): after observation z, the plan goes on with vector NEXT[z]
-    upper ACTION VALUE...           V(b) <= max VALUE . b of all uppers: VALUE is the fast informed bound
+    upper ACTION VALUE...           V(b) <= max VALUE . b of all uppers, as in the fast informed bound
     point USE... WEIGHT... HIGH     V(b) <= HIGH for the WEIGHTs b, by point USE and the corners, or, for -, the uppers
 """
 
@@ -23,9 +24,9 @@ def demand(holds: object, why: str) -> None:
 
 def read(text: str, shapes: dict[str, tuple[int, int]]) -> list[list[tuple[list[str], list[Fraction]]]]:
     """Return the lines of each kind: words, and then numbers, as many as its shape says; -1 is any number of them."""
-    form = re.compile(r"[-+]?(\d{1,400}\.?\d{0,400}|\.\d{1,400})([eE][-+]?\d{1,3})?")
+    form = re.compile(r"[-+]?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][-+]?[0-9]{1,3})?")
     lines = {kind: list[tuple[list[str], list[Fraction]]]() for kind in shapes}
-    for line in filter(str.strip, re.sub("#.*|(?m:^values: reward$)", "", text).splitlines()):
+    for line in filter(str.strip, re.sub(r"(?m)^\s*values\s*:\s*rewards?\s*(?=#|$)|#.*", "", text).splitlines()):
         kind, *words = line.replace(":", " ").split()
         at, count = (len(words) if k < 0 else k for k in shapes.get(kind, (0, sys.maxsize)))
         demand(len(words) == at + count and all(map(form.fullmatch, words[at:])), f"not understood: {line[:60]!r}")
@@ -41,16 +42,16 @@ class Model:
         *first, moves, seen, paid = read(text, heads | {"T": (3, 1), "O": (3, 1), "R": (4, 1)})
         demand([len(lines) for lines in first] == [1] * 5, f"not one line each of {', '.join(heads)}")
         (_, [self.gamma]), (_, start), *names = (lines[0] for lines in first)
-        named = (map(str, range(int(w[0]))) if re.fullmatch("[0-9]{1,6}", " ".join(w)) else w for w, _ in names)
+        named = [[*map(str, range(int(w[0])))] if re.fullmatch("[0-9]{1,6}", " ".join(w)) else w for w, _ in names]
+        demand(all(len({*words, "*"}) == len(words) + 1 > 1 for words in named), "a name is missing, repeated or *")
         self.states, self.actions, self.seen = S, A, Z = [dict.fromkeys(words) for words in named]
         demand(0 <= self.gamma < 1 and len(start) == len(S), "no discount in [0, 1), or start: is not of all states")
         cells = defaultdict[tuple[str, ...], dict[str, Fraction]](dict, {("start",): dict(zip(S, start, strict=True))})
-        for kind, lines, columns in ("T", moves, (A, S, S)), ("O", seen, (A, S, Z)), ("R", paid, (A, S, S, Z)):
-            for (*at, last), [value] in lines:
-                for word in Z if (kind, last) == ("R", "*") else [last]:
-                    fine = all(known in names for known, names in zip((*at, word), columns, strict=True))
-                    demand(fine and word not in cells[kind, *at], f"{kind} {' '.join(at)} {word} is odd or given twice")
-                    cells[kind, *at][word] = value
+        for kind, lines, columns in ("T", moves, (A, S, S)), ("O", seen, (A, S, Z)), ("R", paid, (A, S, S, {*Z, "*"})):
+            for (*at, last), [value] in sorted(lines, key=lambda line: line[0][-1] != "*"):
+                row, fine = cells[kind, *at], all(word in of for word, of in zip((*at, last), columns, strict=True))
+                demand(fine and not {last, "*"} & row.keys(), f"{kind} {' '.join(at)} {last} is odd, or given twice")
+                row[last] = value
         for at in [("start",), *((kind, a, s) for kind in "TO" for a in A for s in S)]:
             total = sum(cells[at].values(), Fraction(0))
             fine = abs(total - 1) * 500 <= 1 and min(cells[at].values()) >= 0
@@ -60,9 +61,9 @@ class Model:
         self.rows = dict[tuple[str, str], tuple[Fraction, dict[tuple[str, str], int], int]]()
         for s, a in ((s, a) for s in S for a in A):
             joint = {(z, t): p * o for t, p in cells["T", a, s].items() for z, o in cells["O", a, t].items()}
-            reward = sum((p * cells["R", a, s, t].get(z, 0) for (z, t), p in joint.items()), Fraction(0))
+            reward = sum(p * (r := cells["R", a, s, t]).get(z, r.get("*", 0)) for (z, t), p in joint.items())
             total = lcm(*(p.denominator for p in joint.values()))
-            self.rows[s, a] = reward, {at: int(p * total) for at, p in joint.items() if p}, total
+            self.rows[s, a] = Fraction(reward), {at: int(p * total) for at, p in joint.items() if p}, total
 
 
 def check(model_text: str, proof_text: str) -> str:
@@ -78,8 +79,7 @@ def check(model_text: str, proof_text: str) -> str:
     beliefs = {str(k): {s: w for s, w in zip(S, row[:-1], strict=True) if w} for k, (_, row) in enumerate(points)}
     demand(all(min(b.values(), default=0) > 0 for b in beliefs.values()), "a WEIGHT is below 0, or all are 0")
     high = {str(k): row[-1] for k, (_, row) in enumerate(points)}
-    corner = {s: max(plane[s] for plane in planes["-"]) for s in S}
-    corner |= {s: min(corner[s], high[k]) for k, belief in beliefs.items() for s in belief if len(belief) == 1}
+    corner = {s: min([max(u[s] for u in planes["-"]), *(high[k] for k in high if [*beliefs[k]] == [s])]) for s in S}
     gain = {k: sum(w * (high[k] - corner[s]) for s, w in belief.items()) for k, belief in beliefs.items()}
 
     def bound(part: dict[str, int] | dict[str, Fraction], use: str) -> Fraction | int:
@@ -100,7 +100,7 @@ def check(model_text: str, proof_text: str) -> str:
         later = sum(bound(part, use) for part, use in zip(parts.values(), uses, strict=True) if part)
         earned = sum(mean * belief[s] for s, (mean, _, _) in rows.items()) + model.gamma * later / (total * scale)
         by = sign * (earned / sum(belief.values()) - Fraction(claim, scale))
-        demand(by <= 0, f"{what}: it does not hold, by {float(min(by, Fraction(10) ** 300)):.6g}")
+        demand(by <= 0, f"{what}: it does not hold, by {float(min(max(by, 0), Fraction(10) ** 300)):.6g}")
 
     for kind, sign, lines in ("vector", -1, vectors), ("upper", 1, uppers):
         for k, ([a, *then], row) in enumerate(lines):

@@ -60,6 +60,7 @@ def test_by_hand():
         assert high == math.nextafter(-4, math.inf)
     two = RIGHT.replace("vector listen 0 0", "vector listen 1 1 -9 -9\nvector listen 1 1")
     assert bounds(verify.check(EARS, two))[0] == math.nextafter(-9, -math.inf)
+    assert verify.check(EARS, RIGHT + "vector listen 0 1 -1e400 -1e400\n") == verify.check(EARS, RIGHT)
 
 
 def test_names_that_are_numbers_and_rewards_for_any_observation():
@@ -67,6 +68,8 @@ def test_names_that_are_numbers_and_rewards_for_any_observation():
     text = EARS.replace("states: l r", "states: 2").replace("observations: hl hr", "observations: 2")
     text = re.sub(r"\b(l|hl)\b", "0", re.sub(r"\b(r|hr)\b", "1", text))
     assert verify.check(text, RIGHT) == verify.check(EARS, RIGHT)
+    for line in ("values : rewards  ", "values: reward # or cost", "# R: \x0c T: \u2028 x\nvalues:reward"):
+        assert verify.check(EARS.replace("values: reward", line), RIGHT) == verify.check(EARS, RIGHT)
     one = re.sub(r"(?m)^R: .*hr.*\n", "", EARS).replace(": hl -1", ": * -1")
     right = RIGHT.replace("-2.8 -5.2", "-2 -2").replace("-4", "-2")
     assert bounds(verify.check(one, right)) == [math.nextafter(-2, -math.inf), math.nextafter(-2, math.inf)]
@@ -134,14 +137,18 @@ def test_damaged_models_are_refused():
             "T listen l has the sum 1.0, not 1, or a",
         ),
         (("states: l r", "states: l r q"), "start: is not of all states"),
+        (("states: l r", "states: l r r"), "a name is missing, repeated or *"),
+        (("observations: hl hr", "observations: hl hr hl"), "a name is missing, repeated or *"),
+        (("actions: listen", "actions: listen *"), "a name is missing, repeated or *"),
+        (("actions: listen", "actions:"), "a name is missing, repeated or *"),
         (("start: 0.5 0.5", "start: 0.5 0.5 0"), "start: is not of all states"),
-        (("O: listen : l : hl 0.8", "O: listen : * : hl 0.8"), r"O listen \* hl is odd or given twice"),
-        (("O: listen : l : hl 0.8", "O: listen : l : * 0.8"), r"O listen l \* is odd or given twice"),
+        (("O: listen : l : hl 0.8", "O: listen : * : hl 0.8"), r"O listen \* hl is odd, or given twice"),
+        (("O: listen : l : hl 0.8", "O: listen : l : * 0.8"), r"O listen l \* is odd, or given twice"),
         (("O: listen : l : hl 0.8\nO: listen : l : hr 0.2\n", ""), "O listen l has the sum 0.0"),
         (("O: listen : l : hl 0.8", "O: listen : l : hl 0.7"), "has the sum 0.9, not 1"),
         (("O: listen : l : hl 0.8", "O: listen : l : hl 0.8\nO: listen : l : hl 0.8"), "or given twice"),
-        (("hl -1\n", "hl -1\nR: listen : l : l : * 1\n"), "R listen l l hl is odd or given twice"),
-        (("hl -1\n", "hl -1\nR: listen : l : l : hl 1\n"), "R listen l l hl is odd or given twice"),
+        (("hl -1\n", "hl -1\nR: listen : l : l : * 1\n"), "R listen l l hl is odd, or given twice"),
+        (("hl -1\n", "hl -1\nR: listen : l : l : hl 1\n"), "R listen l l hl is odd, or given twice"),
         (("R: listen : l : l : hl -1", "R: listen : l : l -1"), "not understood"),
         (("R: listen : l : l : hl -1", "R: listen : l : l : x -1"), "R listen l l x is odd"),
         (("T: listen : l : l 1", "T: listen\nidentity"), "not understood: 'T: listen'"),
