@@ -27,7 +27,7 @@ def read(text: str, shapes: dict[str, tuple[int, int]]) -> list[list[tuple[list[
     form = re.compile(r"[-+]?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][-+]?[0-9]{1,3})?")
     lines = {kind: list[tuple[list[str], list[Fraction]]]() for kind in shapes}
     for line in filter(str.strip, re.sub(r"(?m)^\s*values\s*:\s*rewards?\s*(?=#|$)|#.*", "", text).splitlines()):
-        kind, *words = line.replace(":", " ").split()
+        kind, *words = line.replace(":", " ").split() or [""]
         at, count = (len(words) if k < 0 else k for k in shapes.get(kind, (0, sys.maxsize)))
         demand(len(words) == at + count and all(map(form.fullmatch, words[at:])), f"not understood: {line[:60]!r}")
         lines[kind].append((words[:at], [*map(Fraction, words[at:])]))

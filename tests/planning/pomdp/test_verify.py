@@ -105,6 +105,7 @@ def test_refusals_name_what_is_wrong():
         (("1 1 -4", "1 -4"), "not understood: 'point 0 0 1 -4'"),
         (("point 0 0", "point 1 0"), "point 0, action listen: no such action or NEXT or USE"),
         (("point 0 0", "point -1 0"), "no such action or NEXT or USE"),
+        (("1 1 -4", "1 1 -4\n:"), "not understood: ':'"),
         (("1 1 -4", "1 1 nan"), "not understood: 'point 0 0 1 1 nan'"),
         (("1 1 -4", "1 1 -1/3"), "not understood"),
         (("1 1 -4", "1 1 -4e9999"), "not understood"),
