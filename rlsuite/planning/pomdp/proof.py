@@ -35,8 +35,8 @@ MOST_SHARES, MOST_NUMBERS = 2**22, 2**24
 MOST_POINTS = 400
 """Points of a proof."""
 
-FEW_NODES, MOST_NODES, MOST_VALUES = 60, 1_000, 2**20
-"""Nodes of a controller, four times as many with each attempt, and their values in all states."""
+MOST_MET, FEW_NODES, MOST_VALUES = 1_000, 60, 2**20
+"""Beliefs that the plan meets, those that are enough for most plans, and values of all nodes in all states."""
 
 DENSE = 0.05
 """Share of entries other than 0 from which on a full array takes less time than a sparse one."""
@@ -117,31 +117,40 @@ def best(vectors: FloatArray, belief: FloatArray) -> int:
 
 
 def controller_of(arrays: Arrays, vectors: FloatArray, actions: IndexArray) -> Controller:
-    """Return a controller that is worth as much at the start as the plan, if one is found that is not too large."""
-    possible = np.flatnonzero(arrays.start)
+    """Return a controller that is worth as much at the start as the plan, if one is found that is not too large.
+
+    It has a node for each of a few beliefs that the plan meets; or for each vector that it follows; or for each of many
+    beliefs. A vector is followed in many of them, whose sum its node chooses for, each times how likely it is.
+    """
+    met = explored(arrays, lambda b: int(actions[best(vectors, b)]), min(MOST_MET, MOST_VALUES // arrays.start.size))
+    beliefs = np.array([belief for _, belief in met])
+    followed: IndexArray = np.array([best(vectors, belief) for belief in beliefs], dtype=np.int64)
+    used, node = np.unique(followed, return_inverse=True)
+    together = np.zeros((used.size, arrays.start.size))
+    np.add.at(together, node, beliefs * np.array([weight for weight, _ in met])[:, np.newaxis])
+    possible, found = np.flatnonzero(arrays.start), list[Controller]()
     wanted = float((vectors[:, possible] @ arrays.start[possible]).max())
-    most = max(1, min(MOST_NODES, MOST_VALUES // arrays.start.size))
-    nodes = min(FEW_NODES, most)
-    found = improved(arrays, vectors, actions, nodes)
-    while float((found.value @ arrays.start).max()) < wanted and nodes < most:
-        nodes = min(4 * nodes, most)
-        another = improved(arrays, vectors, actions, nodes)
-        found = max(found, another, key=lambda each: float((each.value @ arrays.start).max()))
-    return found
+
+    def at_start(each: Controller) -> float:
+        return float((each.value @ arrays.start).max())
+
+    for at, first in (beliefs[:FEW_NODES], followed[:FEW_NODES]), (together, used), (beliefs, followed):
+        found.append(improved(arrays, at, vectors[first], actions[first]))
+        if at_start(found[-1]) >= wanted:
+            break
+    return max(found, key=at_start)
 
 
-def improved(arrays: Arrays, vectors: FloatArray, actions: IndexArray, nodes: int) -> Controller:
-    """Return a controller with a node for each belief that the plan meets, improved by policy iteration.
+def improved(arrays: Arrays, beliefs: FloatArray, value: FloatArray, chosen: IndexArray) -> Controller:
+    """Return a controller with a node for each belief (n, S), improved by policy iteration.
 
     Ji, Parr, Li, Liao and Carin 2007, point-based policy iteration: each node takes the action, and goes on with the
-    nodes, that are the best in its belief by the values of the present ones; then all are evaluated.
+    nodes, that are the best in its belief by the values of the present ones; then all are evaluated. The first ones
+    have the values (n, S) and actions (n,) of a plan.
     """
     least = float(arrays.reward.min()) / (1.0 - arrays.gamma)
-    met = explored(arrays, lambda b: int(actions[best(vectors, b)]), nodes)
-    beliefs = np.array([belief for _, belief in met])
-    first = [best(vectors, belief) for _, belief in met]
-    chosen, value, rows = actions[first], np.maximum(vectors[first], least), np.arange(len(met))
-    then: IndexArray = np.zeros((len(met), len(arrays.joint), len(arrays.joint[0])), dtype=np.int64)
+    value, rows = np.maximum(value, least), np.arange(len(beliefs))
+    then: IndexArray = np.zeros((len(beliefs), len(arrays.joint), len(arrays.joint[0])), dtype=np.int64)
     found = Controller(chosen, then[:, 0], np.full_like(value, least))
     for k in range(ROUNDS_BELOW):
         earned = beliefs @ arrays.reward.T

@@ -89,3 +89,14 @@ def test_random_models_have_intervals_that_agree_with_the_bounds_of_the_search(t
         assert low <= plan.upper_bound
         assert high >= plan.lower_bound
         assert high - low < 1e-2
+
+
+@pytest.mark.slow
+def test_a_plan_of_many_vectors_is_worth_what_it_promises():
+    """The 842 states of Tag, where beliefs of single nodes lose a third of it."""
+    model = POMDP.from_env("rlsuite_envs:rlsuite/Tag-v0", gamma=0.95)
+    plan = solve(model, "sarsop", max_iterations=30, deadline=None)
+    arrays = arrays_of(verify.Model(text_of(model)))
+    vectors = np.pad(plan.alpha_vectors, ((0, 0), (0, arrays.start.size - model.n_states)))
+    controller = controller_of(arrays, vectors, plan.actions)
+    assert plan.lower_bound - 1e-9 <= controller.value[0] @ arrays.start <= plan.upper_bound
