@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rlsuite.errors import ParameterError
+from rlsuite.errors import ConvergenceWarning, ParameterError
 from rlsuite.models import POMDP
 from rlsuite.planning import solve
 from rlsuite.planning.pomdp import verify
@@ -95,7 +95,8 @@ def test_random_models_have_intervals_that_agree_with_the_bounds_of_the_search(t
 def test_a_plan_of_many_vectors_is_worth_what_it_promises():
     """The 842 states of Tag, where beliefs of single nodes lose a third of it."""
     model = POMDP.from_env("rlsuite_envs:rlsuite/Tag-v0", gamma=0.95)
-    plan = solve(model, "sarsop", max_iterations=30, deadline=None)
+    with pytest.warns(ConvergenceWarning):
+        plan = solve(model, "sarsop", max_iterations=30)
     arrays = arrays_of(verify.Model(text_of(model)))
     vectors = np.pad(plan.alpha_vectors, ((0, 0), (0, arrays.start.size - model.n_states)))
     controller = controller_of(arrays, vectors, plan.actions)
