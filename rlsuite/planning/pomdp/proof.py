@@ -1,7 +1,8 @@
 """From a plan for hidden states to a proof that `rlsuite.planning.pomdp.verify` accepts: vectors below, points above.
 
-Below: the beliefs that the plan meets become the nodes of a controller, each of which goes on, after an observation,
-with the node that is the best then. Its value is computed, and lowered by what is left over, divided by 1 - gamma.
+Below: the beliefs that the plan meets, or the vectors that it follows in them, become the nodes of a controller. Each
+goes on, after an observation, with the node that is the best then. The value is computed, and lowered by what is left
+over, divided by 1 - gamma.
 
 Above: the fast informed bound F_a, and upper bounds v_k at beliefs b_k that follow from the start. With H the backup of
 these, in which what follows is bounded by F, or by interpolation between a point and the corners (Hauskrecht 2000: the
