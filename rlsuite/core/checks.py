@@ -140,8 +140,8 @@ def fraction(name: str, value: object) -> float:
     return number
 
 
-def positive_number(name: str, value: object) -> float:
-    """Return `value` as a positive float, which may be infinite.
+def positive_number(name: str, value: object, *, or_zero: bool = False) -> float:
+    """Return `value` as a positive float, which may be infinite, and 0 if that is allowed.
 
     Raises
     ------
@@ -154,8 +154,8 @@ def positive_number(name: str, value: object) -> float:
     1e-06
     """
     number = _as_float(value)
-    if not number > 0.0:
-        raise ParameterError(f"{name}={value!r} is not a positive number")
+    if not (number > 0.0 or (or_zero and number == 0.0)):
+        raise ParameterError(f"{name}={value!r} is not a positive number{' or 0' if or_zero else ''}")
     return number
 
 

@@ -60,7 +60,7 @@ class Clock:
     Raises
     ------
     ParameterError
-        If `deadline` is not a positive number.
+        If `deadline` is not a number, or below 0.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Clock:
         self._waited_before = self.started - (_called.get() or self.started)
         _called.set(None)
         self.name = name
-        self.deadline = None if deadline is None else positive_number("deadline", deadline)
+        self.deadline = None if deadline is None else positive_number("deadline", deadline, or_zero=True)
         self.progress = progress
         self.interrupted = False
         self.reserve = 0.0

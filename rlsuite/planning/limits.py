@@ -39,7 +39,8 @@ class Limits(TimeLimits, total=False):
     max_iterations : int
         Stop after this many iterations. What counts as one, and the default, depends on the planner.
     deadline : float, optional
-        Stop after this many seconds, by default never. The time that numba takes to compile does not count.
+        Stop after this many seconds, by default never; with 0 as soon as there is any bound. The time that numba takes
+        to compile does not count.
     progress : bool
         Whether to show a progress bar on stderr, by default not.
 

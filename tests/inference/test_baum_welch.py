@@ -462,7 +462,7 @@ def test_progress_is_shown_on_stderr(capsys):
         ([0, 1], {"seed": None}, ParameterError, "seed=None is not a whole number"),
         ([0, 1], {"tol": -1.0}, ParameterError, "tol=-1 is negative"),
         ([0, 1], {"tol": NAN}, ParameterError, "tol=nan is not a finite number"),
-        ([0, 1], {"deadline": 0.0}, ParameterError, r"deadline=0\.0 is not a positive number"),
+        ([0, 1], {"deadline": -1.0}, ParameterError, r"deadline=-1\.0 is not a positive number"),
         ([0, 1], {"prior": -1.0}, ParameterError, r"prior\.start=-1 is negative"),
         (
             [0, 1],

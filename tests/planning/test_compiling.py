@@ -36,8 +36,8 @@ def test_a_watch_says_nothing_unasked(capsys):
         numba.njit(lambda x: x + 3)(1)
     assert watch.compiling > 0.0
     assert capsys.readouterr().err == ""
-    with pytest.raises(ParameterError, match="deadline=0 is not a positive number"):
-        Watch("this test", tol=1.0, deadline=0)
+    with pytest.raises(ParameterError, match="deadline=-1 is not a positive number or 0"):
+        Watch("this test", tol=1.0, deadline=-1)
 
 
 COLD = """

@@ -189,3 +189,18 @@ def test_a_criterion_chooses_the_method(tiger):
 def test_what_is_no_model_is_refused(model):
     with pytest.raises(ParameterError, match="neither an MDP nor a POMDP, nor an environment"):
         solve(model)
+
+
+def test_a_deadline_of_0_leaves_a_true_bound(tiger):
+    rng = np.random.default_rng(6)
+    mdp = MDP.from_arrays(rng.dirichlet(np.ones(150), (150, 2)), rng.random((150, 2)), gamma=0.99)
+    optimum = solve(mdp, "policy_iteration").value
+    for method in ("auto", "gauss_seidel", "modified_policy_iteration", "policy_iteration", "value_iteration"):
+        with pytest.warns(ConvergenceWarning, match="deadline=0"):
+            found = solve(mdp, method, deadline=0)
+        assert not found.converged
+        assert np.abs(found.value - optimum).max() <= found.error_bound < np.inf
+    for method in ("auto", "sarsop", "incremental_pruning"):
+        with pytest.warns(ConvergenceWarning, match="deadline=0"):
+            plan = solve(tiger(0.95), method, deadline=0)
+        assert plan.lower_bound <= 19.3713683559 <= plan.upper_bound

@@ -71,7 +71,7 @@ def test_deadline_is_kept_and_owned_up_to():
     assert solution.error_bound >= abs(solution.value[0] - 1 / (1 - 0.999999**2))
 
 
-@pytest.mark.parametrize("wrong", [{"deadline": 0}, {"deadline": "soon"}, {"max_iterations": 0}, {"tol": 0}])
+@pytest.mark.parametrize("wrong", [{"deadline": -1}, {"deadline": "soon"}, {"max_iterations": 0}, {"tol": 0}])
 def test_arguments_are_checked(wrong):
     with pytest.raises(ParameterError, match=f"{next(iter(wrong))}="):
         value_iteration(slow(), **wrong)

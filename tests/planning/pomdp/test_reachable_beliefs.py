@@ -220,7 +220,7 @@ def test_a_deadline_that_is_not_needed_changes_nothing(tiger):
     assert (plan.lower_bound, plan.upper_bound) == (free.lower_bound, free.upper_bound)
     assert plan.values.tobytes() == free.values.tobytes()
     with pytest.raises(ParameterError, match="deadline"):
-        reachable_beliefs(tiger(0.95), deadline=0.0)
+        reachable_beliefs(tiger(0.95), deadline=-1.0)
 
 
 def test_gamma_one_needs_a_horizon(tiger):

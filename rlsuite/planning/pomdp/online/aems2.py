@@ -156,7 +156,8 @@ class BoundPlanner:
         preparation: float | None,
     ) -> None:
         self.pomdp = pomdp
-        self.tol, self.rtol, self.deadline = watch.absolute, watch.relative, watch.deadline
+        self.tol, self.rtol = watch.absolute, watch.relative
+        self.deadline = None if watch.deadline is None else positive_number("deadline", watch.deadline)
         if max_iterations is None:
             self.expansions = EXPANSIONS_BY_DEFAULT if self.deadline is None else None
         else:

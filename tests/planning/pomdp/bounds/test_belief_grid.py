@@ -121,7 +121,7 @@ def test_a_dead_end_for_the_belief_is_named():
         ({"max_beliefs": 10}, "a grid of resolution=10 over 2 states has 11 beliefs, more than max_beliefs=10"),
         ({"horizon": 0}, "horizon=0 is less than 1"),
         ({"tol": -1}, "tol=-1 is not a positive number"),
-        ({"deadline": 0}, "deadline=0 is not a positive number"),
+        ({"deadline": -1}, "deadline=-1 is not a positive number or 0"),
     ],
 )
 def test_arguments_are_checked(tiger, options, message):

@@ -241,7 +241,7 @@ def test_it_can_be_watched(cups, capsys):
     ("options", "words"),
     [
         ({"max_iterations": 0}, "max_iterations=0 is less than 1"),
-        ({"deadline": 0}, "deadline=0 is not a positive number"),
+        ({"deadline": 0}, r"deadline=0\.0 is not a positive number"),
         ({"max_gb": -1}, "max_gb=-1"),
         ({"tol": -1.0}, "tol=-1"),
         ({"gamma": 1.0}, "gamma < 1"),
