@@ -1,12 +1,15 @@
 """What every run of pytest has in common: which tests it takes, in how many processes, and what they may cost."""
 
 import argparse
+import ast
 import gc
 import hashlib
 import os
 import re
 import sys
+import tokenize
 import zlib
+from collections import defaultdict
 from collections.abc import Generator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +21,29 @@ MOST_TESTS = 8_500
 
 MOST_COMPILED = 350
 """Functions that plain `pytest` may compile, each set of types counted by itself; one takes one to three seconds."""
+
+CEILINGS = {
+    "agents": (87, 7_925, 81_850),
+    "approximation": (53, 5_338, 55_417),
+    "cli": (30, 5_180, 45_559),
+    "core": (29, 2_374, 22_770),
+    "environments": (36, 5_555, 54_804),
+    "experiments": (30, 4_213, 41_155),
+    "features": (14, 1_551, 15_438),
+    "inference": (43, 7_690, 80_151),
+    "models": (44, 6_683, 68_606),
+    "planning": (107, 13_328, 140_754),
+    "plotting": (32, 4_726, 51_390),
+    "reference": (15, 665, 7_952),
+    "rendering": (15, 1_083, 13_095),
+    "rlsuite": (5, 419, 3_294),
+    "testing": (5, 661, 6_564),
+    "training": (33, 4_221, 40_032),
+}
+"""Files, code lines and tokens of each package of `rlsuite`: they only go down, in the commit that takes code away."""
+
+NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+"""Tokens that are not counted."""
 
 # PyTorch and Optuna are extras; without them nothing in there can run
 EXTRAS = {"torch": "rlsuite/approximation/deep/*", "optuna": "rlsuite/experiments/searching.py"}
@@ -206,6 +232,43 @@ def described_classes() -> set[type]:
 def matrices(pytestconfig: pytest.Config) -> set[str]:
     """The tests that say which of their cases plain `pytest` takes."""
     return pytestconfig.stash.get(MATRICES, set())
+
+
+@pytest.fixture(scope="session")
+def sizes() -> dict[str, tuple[int, int, int]]:
+    """Files, code lines and tokens of each package of `rlsuite`, as `CEILINGS` has them."""
+    found: dict[str, tuple[int, int, int]] = defaultdict(lambda: (0, 0, 0))
+    root = TESTS.parent / "rlsuite"
+    for path in root.rglob("*.py"):
+        parts = path.relative_to(root).parts
+        package = parts[0] if len(parts) > 1 else "rlsuite"
+        files, lines, tokens = found[package]
+        more_lines, more_tokens = size_of(path)
+        found[package] = (files + 1, lines + more_lines, tokens + more_tokens)
+    return dict(found)
+
+
+@pytest.fixture(scope="session")
+def ceilings() -> dict[str, tuple[int, int, int]]:
+    """What `sizes` must not exceed."""
+    return CEILINGS
+
+
+def size_of(path: Path) -> tuple[int, int]:
+    """Return the code lines and the tokens of a module; docstrings and comments do not count."""
+    text = path.read_bytes()
+    docstrings: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            docstrings.update(range(node.lineno, (node.end_lineno or 0) + 1))
+    lines: set[int] = set()
+    tokens = 0
+    with path.open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            if token.type not in NO_CODE | {tokenize.ENCODING} and token.start[0] not in docstrings:
+                tokens += 1
+                lines.update(range(token.start[0], token.end[0] + 1))
+    return len(lines), tokens
 
 
 @pytest.fixture(autouse=True, scope="session")

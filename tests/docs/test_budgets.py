@@ -51,6 +51,16 @@ def test_each_file_has_a_quick_test(request: pytest.FixtureRequest, root: Path) 
         assert {item.path for item in items} - quick <= all_take_seconds
 
 
+def test_no_package_grows(sizes: dict[str, tuple[int, int, int]], ceilings: dict[str, tuple[int, int, int]]) -> None:
+    """Whoever adds code takes as much away, in the same package; whoever only takes away lowers `CEILINGS`."""
+    grown = {
+        package: f"{size} files, code lines, tokens; at most {ceilings.get(package)}"
+        for package, size in sizes.items()
+        if any(mine > most for mine, most in zip(size, ceilings.get(package, (0, 0, 0)), strict=True))
+    }
+    assert grown == {}
+
+
 def test_contributing_states_the_budgets(root: Path, settings: dict[str, int]) -> None:
     page = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
     assert set(settings) == {"MOST_TESTS", "MOST_COMPILED"}
