@@ -37,9 +37,10 @@ from rlsuite.cli import (
     training,
     verifying,
 )
-from rlsuite.cli.options import HelpFormatter, in_flags, two_agents, with_parameters_joined
+from rlsuite.cli.flags import add_parameters, agent_class, kinds_in, takes_agents, with_parameters_joined
+from rlsuite.cli.options import HelpFormatter, in_flags, two_agents
 from rlsuite.cli.output import print_error, print_note, print_warning
-from rlsuite.synonyms import FORMER_NAMES, in_dashes, nearest
+from rlsuite.synonyms import nearest
 
 COMMANDS = (
     demo,
@@ -184,23 +185,6 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     return parser, commands.choices
 
 
-def _with_present_flags(given: list[str], known: list[str]) -> list[str]:
-    """The words of a command line; flags under their names of an earlier version are replaced, with a warning."""
-    flags = {f"--{in_dashes(former)}": f"--{in_dashes(name)}" for former, name in FORMER_NAMES.items()}
-    words: list[str] = []
-    for word in given:
-        flag, equals, value = word.partition("=")
-        if flag in flags and flag not in known and flags[flag] in known:
-            warnings.warn(
-                f"{flag} is called {flags[flag]} since rlsuite 0.2, and a later version will not know the former name",
-                errors.FormerNameWarning,
-                stacklevel=2,
-            )
-            word = f"{flags[flag]}{equals}{value}"
-        words.append(word)
-    return words
-
-
 def _parse(
     parser: argparse.ArgumentParser, commands: dict[str, argparse.ArgumentParser], given: list[str]
 ) -> argparse.Namespace:
@@ -208,8 +192,15 @@ def _parse(
         instead = INSTEAD.get(given[0])
         unknown = errors.unknown("command", given[0], commands)
         raise errors.ParameterError(unknown if instead is None else f"there is no command {given[0]!r}: {instead}")
-    if given[0] in commands:
-        given = _with_present_flags(given, _flags(commands[given[0]]))
+    kinds: list[type] = []
+    words = given
+    if given[0] in commands and takes_agents(command := commands[given[0]]):
+        words = with_parameters_joined(given)
+        known = _flags(command)
+        flags = [word.partition("=")[0] for word in words if word.startswith("--")]
+        if any(flag == "--help" or flag not in known for flag in flags) or "-h" in words:
+            kinds = kinds_in(words[1:], several=given[0] == "compare")
+            add_parameters(command, kinds)
     place = next(
         (word for flag, word in pairwise(given) if flag == "--env" and word[:1] != "-" and "=" not in word), ""
     )
@@ -218,11 +209,13 @@ def _parse(
             f"--env {place} is not of the form key=value: an environment itself is written without --env, as in "
             f"rlsuite {given[0]} {'q-learning ' if given[0] == 'train' else ''}{place}"
         )
-    chosen, extra = parser.parse_known_args(with_parameters_joined(given))
+    chosen, extra = parser.parse_known_args(words)
     if "words" in chosen and not any(one.startswith("-") and not one[1:2].isdigit() for one in extra):
         # argparse stops collecting them at the first flag, and takes -1,2 for a flag
         chosen.words, extra = [*chosen.words, *extra], []
     if extra:
+        if "agent_name" in chosen and not kinds and takes_agents(commands[chosen.command]):
+            agent_class(chosen)  # raises, if there is none
         raise errors.ParameterError(_unknown(extra[0], chosen, _flags(commands[chosen.command])))
     chosen.typed, chosen.parser = given, commands[chosen.command]
     chosen.program, chosen.commands = parser, commands
@@ -242,7 +235,9 @@ def _unknown(word: str, chosen: argparse.Namespace, flags: list[str]) -> str:
     near = nearest(flag, flags)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     if not near and "--env" in flags:
-        hint = f"; a keyword of the environment is written --env {flag.lstrip('-').replace('-', '_')}=VALUE"
+        no_parameter = f"{chosen.agent_name} has no such parameter, and " if "agent_name" in chosen else ""
+        name = flag.lstrip("-").replace("-", "_")
+        hint = f"; {no_parameter}a keyword of the environment is written --env {name}=VALUE"
     return f"unknown flag {flag!r}{hint}{see}"
 
 

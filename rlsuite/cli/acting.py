@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rlsuite.cli.options import Commands, add_examples, add_json_flag, whole_number
+from rlsuite.cli.options import Commands, add_command, whole_number
 from rlsuite.cli.output import columns, number, print_json
 from rlsuite.errors import FileError, ParameterError
 
@@ -20,23 +20,12 @@ PLAN_SUFFIXES = (".alpha", ".pg", ".policy")
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = commands.add_parser(
-        "act",
-        help="say what a saved solution does in a state or a belief",
-        description="Print the action of a solution that 'rlsuite solve ... --save' has written, and the value there: "
-        "in a state, or, where states are hidden, in a belief; by default at the start.",
-        epilog="States are names of the model, or numbers from 0. States that a belief by names leaves out have the "
-        "probability 0.",
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, "act", run)
     parser.add_argument("plan", metavar="PLAN", help="a .npz file; or .alpha, .policy or .pg, with --model")
     parser.add_argument("--state", metavar="S", help="the state")
     parser.add_argument("--belief", metavar="P,...", help="probabilities of all states, or as in ok=0.5,broken=0.5")
     parser.add_argument("--steps-left", type=whole_number, metavar="N", help="steps to go, of a plan with a horizon")
     parser.add_argument("--model", metavar="FILE|ENV", help="the POMDP of a plan that is kept without it")
-    add_json_flag(parser)
-    add_examples(parser, "rlsuite act lake.npz --state 14", "rlsuite act tiger.npz --belief 0.9,0.1")
-    parser.set_defaults(run=run)
 
 
 class Answer(NamedTuple):
@@ -50,7 +39,18 @@ class Answer(NamedTuple):
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Look the action up."""
+    """Say what a saved solution does in a state or a belief.
+
+    Print the action of a solution that 'rlsuite solve ... --save' has written, and the value there: in a state, or,
+    where states are hidden, in a belief; by default at the start.
+
+    States are names of the model, or numbers from 0. States that a belief by names leaves out have the probability 0.
+
+    Examples
+    --------
+    rlsuite act lake.npz --state 14
+    rlsuite act tiger.npz --belief 0.9,0.1
+    """
     from rlsuite.planning import BeliefPlan
 
     plan = _plan(chosen)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rlsuite.cli.options import (
     DEFAULT_GAMMA,
     Commands,
+    add_command,
     add_env_flags,
-    add_examples,
-    add_json_flag,
     command,
     import_packages,
     keywords,
@@ -55,21 +54,21 @@ class Finding(NamedTuple):
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = commands.add_parser(
-        "check",
-        help="check an environment, for instance your own",
-        description="Check an environment against Gymnasium's rules, and print what rlsuite can do with it. "
-        "The exit code is 1 if a check fails, or takes more than a minute.",
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, "check", run)
     add_env_flags(parser)
-    add_json_flag(parser)
-    add_examples(parser, "rlsuite check FrozenLake-v1", "rlsuite check maze.py:Maze")
-    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Check."""
+    """Check an environment, for instance your own.
+
+    Check an environment against Gymnasium's rules, and print what rlsuite can do with it. The exit code is 1 if a
+    check fails, or takes more than a minute.
+
+    Examples
+    --------
+    rlsuite check FrozenLake-v1
+    rlsuite check maze.py:Maze
+    """
     import_packages()
     from rlsuite.environments.finding import find_env
 

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 from rlsuite.cli.options import (
     Commands,
-    add_examples,
-    add_json_flag,
+    add_command,
     add_workers_flag,
     import_packages,
     whole_number,
@@ -22,14 +21,7 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = commands.add_parser(
-        "choose",
-        help="choose among the batch methods of an experiment by cross-validation",
-        description="Choose among the agents of an experiment's file that learn from a batch (FittedQ, LSPI, ...): by "
-        "cross-validation on the batches of its seeds, with a paired t test of each against the best. The best learns "
-        "once more from as many other seeds, and the return of its policy is reported.",
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, "choose", run)
     parser.add_argument("file", metavar="FILE.toml", help="the experiment; its steps or episodes are those of a batch")
     parser.add_argument("--folds", type=whole_number, default=5, metavar="K", help="parts of a batch (default 5)")
     parser.add_argument("--seeds", type=whole_number, metavar="N", help="number of seeds, instead of that in the file")
@@ -37,13 +29,19 @@ def add(commands: Commands) -> None:
         "--report-episodes", type=whole_number, default=20, metavar="N", help="episodes of the report (default 20)"
     )
     add_workers_flag(parser, "processes")
-    add_json_flag(parser)
-    add_examples(parser, "rlsuite choose batch.toml --folds 3")
-    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Choose."""
+    """Choose among the batch methods of an experiment by cross-validation.
+
+    Choose among the agents of an experiment's file that learn from a batch (FittedQ, LSPI, ...): by cross-validation
+    on the batches of its seeds, with a paired t test of each against the best. The best learns once more from as many
+    other seeds, and the return of its policy is reported.
+
+    Examples
+    --------
+    rlsuite choose batch.toml --folds 3
+    """
     import_packages()
     from rlsuite.approximation import choose_approximator
     from rlsuite.core.checks import seed_list

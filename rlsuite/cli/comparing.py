@@ -7,17 +7,14 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rlsuite.cli.flags import add_agent_flags, agent_of, own_parameters
 from rlsuite.cli.options import (
-    AGENT_FLAGS,
-    CLASS_FLAGS,
     Commands,
     Keywords,
-    add_agent_flags,
-    add_examples,
+    add_command,
     add_json_flag,
     add_time_limit_flag,
     add_workers_flag,
-    agent_of,
     command,
     import_packages,
     in_flags,
@@ -39,13 +36,7 @@ ENOUGH = "enough"
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = commands.add_parser(
-        "compare",
-        help="train several agents with the same seeds, and tell which is better",
-        description="Train several agents with the same seeds and compare what they have learned, or compare the "
-        "results of an experiment.",
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, "compare", run, json=False)
     parser.add_argument(
         "agents",
         nargs="+",
@@ -88,16 +79,19 @@ def add(commands: Commands) -> None:
     output.add_argument("--plot", metavar="FILE.png", help="draw the last values of all agents (.png, .svg, .pdf)")
     output.add_argument("--report", metavar="FILE.html", help="write a report: tables, and figures of all agents")
     add_json_flag(output)
-    add_examples(
-        parser,
-        "rlsuite compare q-learning sarsa CliffWalking-v1 --seeds 30",
-        "rlsuite compare sarsa q-learning:learning_rate=0.5 FrozenLake-v1 --env is_slippery=False --plot lake.png",
-    )
-    parser.set_defaults(run=run, parser=parser)
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Compare."""
+    """Train several agents with the same seeds, and tell which is better.
+
+    Train several agents with the same seeds and compare what they have learned, or compare the results of an
+    experiment.
+
+    Examples
+    --------
+    rlsuite compare q-learning sarsa CliffWalking-v1 --seeds 30
+    rlsuite compare sarsa q-learning:learning_rate=0.5 FrozenLake-v1 --env is_slippery=False --plot lake.png
+    """
     import_packages()
     for flag, suffixes in (("save", TABLES), ("plot", FIGURE_SUFFIXES), ("report", (".html",))):
         if getattr(chosen, flag):
@@ -129,7 +123,7 @@ def run(chosen: argparse.Namespace) -> int:
 def _of_folder(chosen: argparse.Namespace) -> "Comparison":
     from rlsuite.experiments import compare, load_results, status_of
 
-    for flag in ("env", "steps", "episodes", "seeds", "margin", "most_seeds", "tabulate", *AGENT_FLAGS):
+    for flag in ("env", "steps", "episodes", "seeds", "margin", "most_seeds", "tabulate", "parameters"):
         if getattr(chosen, flag) not in (None, []):
             raise ParameterError(f"--{flag.replace('_', '-')}: {chosen.agents[0]} holds results already; leave it out")
     found = compare(load_results(chosen.agents[0]))
@@ -203,21 +197,13 @@ def _agents(chosen: argparse.Namespace) -> Keywords:
     """The agents by label, each with the parameters of the flags and its own."""
     found: Keywords = {}
     for word in chosen.agents:
-        name, colon, pairs = word.rpartition(":")
-        if "=" not in pairs or not colon:
-            name, pairs = word, ""
+        name, pairs = own_parameters(word)
         if word in found:
             raise ParameterError(
                 f"{word} is given twice: leave one out, or give it parameters of its own after a colon (see the help)"
             )
         one = argparse.Namespace(**vars(chosen))
-        one.agent_name, one.environment, one.agent = name, "", list(chosen.agent)
-        for pair in pairs.split(",") if pairs else ():
-            key, _, value = pair.partition("=")
-            if key in AGENT_FLAGS and key not in (*CLASS_FLAGS, "agent"):
-                setattr(one, key, value)
-            else:
-                one.agent.append(pair)
+        one.agent_name, one.environment, one.parameters = name, "", [*chosen.parameters, *pairs]
         found[word] = agent_of(one)
     return found
 

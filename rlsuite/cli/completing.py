@@ -10,7 +10,8 @@ import shlex
 import zlib
 from typing import TypeAlias
 
-from rlsuite.cli.options import Commands, add_examples, import_packages
+from rlsuite.cli.flags import add_parameters, takes_agents
+from rlsuite.cli.options import Commands, add_command, import_packages
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.synonyms import in_dashes
 
@@ -25,33 +26,36 @@ SUFFIX = re.compile(r"(?:(?<!\S)\(?|\bFILE|\bfile)(\.[a-z]+)\b")
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = commands.add_parser(
-        "completion",
-        help="print the script that completes commands in bash, zsh or fish",
-        description="Print a script. With it the tab key completes commands, flags, the names of agents, environments, "
-        "methods and figures, and files. It holds the names that there are now: write it again after an update.",
-        epilog='Without the package bash-completion, write eval "$(rlsuite completion bash)" into ~/.bashrc. The '
-        "folder of zsh has to be in fpath.",
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, "completion", run, json=False)
     parser.add_argument("shell", metavar="SHELL", help=f"one of {', '.join(SHELLS)}")
-    add_examples(
-        parser,
-        "rlsuite completion bash > ~/.local/share/bash-completion/completions/rlsuite",
-        "rlsuite completion zsh > ~/.zfunc/_rlsuite",
-        "rlsuite completion fish > ~/.config/fish/completions/rlsuite.fish",
-    )
-    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Print the script."""
+    """Print the script that completes commands in bash, zsh or fish.
+
+    Print a script. With it the tab key completes commands, flags, the names of agents, environments, methods and
+    figures, and files. It holds the names that there are now: write it again after an update.
+
+    Without the package bash-completion, write eval "$(rlsuite completion bash)" into ~/.bashrc. The folder of zsh has
+    to be in fpath.
+
+    Examples
+    --------
+    rlsuite completion bash > ~/.local/share/bash-completion/completions/rlsuite
+    rlsuite completion zsh > ~/.zfunc/_rlsuite
+    rlsuite completion fish > ~/.config/fish/completions/rlsuite.fish
+    """
     if chosen.shell not in SHELLS:
         raise ParameterError(unknown("shell", chosen.shell, SHELLS))
     import shtab
 
+    from rlsuite.registry import learner_classes
+
     names = _names()
+    agents = [*learner_classes().values()]
     for command, parser in chosen.commands.items():
+        if takes_agents(parser):
+            add_parameters(parser, agents)
         for action in parser._actions:
             if completion := _completion(command, action, names):
                 action.complete = completion
@@ -76,7 +80,10 @@ def _names() -> dict[str, list[str]]:
         "compare agents": [*agents, *environments],
         "SHELL": list(SHELLS),
         "LOOP": list(LOOPS),
-        **{flag: [in_dashes(name) for name in sorted(choices(flag)[1])] for flag in ("values", "features")},
+        **{
+            flag.upper(): [in_dashes(name) for name in sorted(choices(flag)[1])]
+            for flag in ("values", "features", "exploration", "policy")
+        },
         "method": [in_dashes(name) for name in sorted({*methods(MDP), *methods(POMDP)})],
         "figure": [in_dashes(name) for name in figures()],
         "figures": [*figures()],

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rlsuite.cli.experiments import check_figures, draw
-from rlsuite.cli.options import Commands, add_examples, add_json_flag, add_workers_flag, import_packages, workers_of
+from rlsuite.cli.options import Commands, add_command, add_workers_flag, import_packages, workers_of
 from rlsuite.cli.output import print_json, print_note
 from rlsuite.errors import FileError
 
@@ -20,19 +20,11 @@ DEMO_GROUP = "rlsuite.demos"
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = commands.add_parser(
-        "demo",
-        help="watch agents learn: figures, and a table with the optimum",
-        description="Run the experiments of the installed packages of environments, and draw their results.",
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, "demo", run)
     parser.add_argument(
         "--output", default="runs/demo", metavar="FOLDER", help="folder for all results (default runs/demo)"
     )
     add_workers_flag(parser, "threads that take turns")
-    add_json_flag(parser)
-    add_examples(parser, "rlsuite demo", "rlsuite demo --output first-look")
-    parser.set_defaults(run=run)
 
 
 def demo_files() -> list[Path]:
@@ -47,7 +39,15 @@ def demo_files() -> list[Path]:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Run and draw all experiments."""
+    """Watch agents learn: figures, and a table with the optimum.
+
+    Run the experiments of the installed packages of environments, and draw their results.
+
+    Examples
+    --------
+    rlsuite demo
+    rlsuite demo --output first-look
+    """
     before = time.perf_counter()
     import_packages()
     from rlsuite.experiments import Experiment, compare, table

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rlsuite.cli.options import Commands, add_examples, add_json_flag
+from rlsuite.cli.options import Commands, add_command
 from rlsuite.cli.output import columns, number, print_json
 from rlsuite.errors import FileError, ParameterError
 
@@ -14,25 +14,24 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = commands.add_parser(
-        "show",
-        help="say what is in a file: an agent, a solution, a plan, a model",
-        description="Say what is in a file that rlsuite has written, or in a model file: parameters, numbers, first "
-        "rows.",
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, "show", run)
     parser.add_argument(
         "file",
         metavar="FILE",
         help="a .npz file that 'save' or 'write' wrote, or a model (.mdp, .pomdp, .pomdpx, .tra, .prism, .jani, .drn)",
     )
-    add_json_flag(parser)
-    add_examples(parser, "rlsuite show cliff.npz", "rlsuite show tiger.pomdp")
-    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Read, and print."""
+    """Say what is in a file: an agent, a solution, a plan, a model.
+
+    Say what is in a file that rlsuite has written, or in a model file: parameters, numbers, first rows.
+
+    Examples
+    --------
+    rlsuite show cliff.npz
+    rlsuite show tiger.pomdp
+    """
     from rlsuite.plotting.cards import card_of_object
 
     card = card_of_object(_content(Path(chosen.file)))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from rlsuite import __version__
-from rlsuite.cli.options import Commands, add_examples, add_json_flag
+from rlsuite.cli.options import Commands, add_command
 from rlsuite.cli.output import columns, print_json
 
 NEEDED: Final = ("numpy", "scipy", "numba", "gymnasium", "matplotlib", "scikit-learn")
@@ -18,20 +18,19 @@ OPTIONAL: Final = ("pandas", "jinja2", "torch", "optuna", "stormpy")
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = commands.add_parser(
-        "doctor",
-        help="say what is installed, and what is compiled",
-        description="Say what is installed, whether loops are compiled or why not, and where machine code is kept. "
-        "'rlsuite check ENV' says how one environment can be run, and why it is stepped.",
-        allow_abbrev=False,
-    )
-    add_json_flag(parser)
-    add_examples(parser, "rlsuite doctor")
-    parser.set_defaults(run=run)
+    add_command(commands, "doctor", run)
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Look, and print."""
+    """Say what is installed, and what is compiled.
+
+    Say what is installed, whether loops are compiled or why not, and where machine code is kept. 'rlsuite check ENV'
+    says how one environment can be run, and why it is stepped.
+
+    Examples
+    --------
+    rlsuite doctor
+    """
     from rlsuite.core.compilation import has_machine_code, no_machine_code
     from rlsuite.core.threads import usable_cores
 

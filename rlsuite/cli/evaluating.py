@@ -4,9 +4,8 @@ import argparse
 
 from rlsuite.cli.options import (
     Commands,
+    add_command,
     add_env_flags,
-    add_examples,
-    add_json_flag,
     add_time_limit_flag,
     env_keywords_of,
     import_packages,
@@ -18,13 +17,7 @@ from rlsuite.errors import ParameterError
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = commands.add_parser(
-        "evaluate",
-        help="say what a saved agent is worth",
-        description="Play episodes with the frozen policy of a saved agent, and evaluate it exactly where the "
-        "environment has a model.",
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, "evaluate", run)
     parser.add_argument("file", metavar="FILE.npz", help="what --save, or the save method of an agent, has written")
     add_env_flags(parser)
     add_time_limit_flag(parser)
@@ -32,13 +25,17 @@ def add(commands: Commands) -> None:
     parser.add_argument("--seed", type=whole_number, metavar="N", help="of the episodes; drawn if not given")
     parser.add_argument("--gamma", type=float, metavar="NUMBER", help="discount per step (default: the agent's)")
     parser.add_argument("--tabulate", action="store_true", help="build a table by probing the environment")
-    add_json_flag(parser)
-    add_examples(parser, "rlsuite evaluate cliff.npz CliffWalking-v1")
-    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Evaluate."""
+    """Say what a saved agent is worth.
+
+    Play episodes with the frozen policy of a saved agent, and evaluate it exactly where the environment has a model.
+
+    Examples
+    --------
+    rlsuite evaluate cliff.npz CliffWalking-v1
+    """
     import_packages()
     from rlsuite.registry import load
     from rlsuite.training.judging import evaluate

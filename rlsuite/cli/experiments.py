@@ -13,8 +13,7 @@ from rlsuite.cli.figures import add_look_flags, look_of
 from rlsuite.cli.options import (
     Commands,
     Keywords,
-    add_examples,
-    add_json_flag,
+    add_command,
     add_workers_flag,
     command,
     import_packages,
@@ -36,13 +35,7 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Describe the commands."""
-    run = commands.add_parser(
-        "run",
-        help="run the experiment in a TOML file",
-        description="Run an experiment. Finished parts are never computed again: the same command resumes a run that "
-        "was stopped, and more seeds, agents or environments are added to the results.",
-        allow_abbrev=False,
-    )
+    run = add_command(commands, "run", run_experiment)
     run.add_argument("file", metavar="FILE.toml", help="the experiment")
     run.add_argument("--output", metavar="FOLDER", help="results folder (default: beside the file, without .toml)")
     run.add_argument("--seeds", type=whole_number, metavar="N", help="number of seeds, instead of that in the file")
@@ -71,15 +64,7 @@ def add(commands: Commands) -> None:
     )
     run.add_argument("--most-cells", type=whole_number, metavar="N", help="refuse more cells (default 1,000,000)")
     run.add_argument("--dry-run", action="store_true", help="print what would be done")
-    add_json_flag(run)
-    add_examples(run, "rlsuite run study.toml", "rlsuite run study.toml --seeds 50 --workers 2")
-    run.set_defaults(run=run_experiment)
-    plot = commands.add_parser(
-        "plot",
-        help="draw the figures of an experiment",
-        description="Draw figures of the results in a folder; of an unfinished run, figures of its finished part.",
-        allow_abbrev=False,
-    )
+    plot = add_command(commands, "plot", plot_results)
     plot.add_argument("folder", metavar="FOLDER", help="folder that 'rlsuite run' has written")
     plot.add_argument(
         "--figures", metavar="NAME,...", help="which figures (default: those of the experiment's file, or all)"
@@ -87,16 +72,7 @@ def add(commands: Commands) -> None:
     plot.add_argument("--output", metavar="FOLDER", help="folder for the figures (default: the same folder)")
     plot.add_argument("--format", default="png", metavar="SUFFIX", help="png, svg or pdf (default png)")
     add_look_flags(plot)
-    add_json_flag(plot)
-    add_examples(plot, "rlsuite plot study", "rlsuite plot study --figures regret --format svg")
-    plot.set_defaults(run=plot_results)
-    runs = commands.add_parser(
-        "runs",
-        help="tell how far an experiment is, merge results of several machines, or export them",
-        description="Count the cells that are done, failed and left, also while they are learned, and tell how long "
-        "the rest takes. With --merge, first copy the results of other folders, of the same experiment, into this one.",
-        allow_abbrev=False,
-    )
+    runs = add_command(commands, "runs", runs_status)
     runs.add_argument("folder", metavar="FOLDER", help="folder that 'rlsuite run' has written, or a new one")
     runs.add_argument("--merge", nargs="+", metavar="OTHER", help="folders to copy results from")
     runs.add_argument(
@@ -105,24 +81,22 @@ def add(commands: Commands) -> None:
         help="write all numbers: FILE.csv, FILE.parquet, monitor:FOLDER (for readers of Stable-Baselines3's files), "
         "tensorboard:FOLDER, wandb:PROJECT, or MODULE:PROJECT of a tracker with wandb's three calls",
     )
-    add_json_flag(runs)
-    add_examples(runs, "rlsuite runs study", "rlsuite runs study --export study.csv")
-    runs.set_defaults(run=runs_status)
-    report = commands.add_parser(
-        "report",
-        help="write a report of an experiment as one HTML file",
-        description="Write one HTML file with the results of an experiment: tables that sort, figures whose lines "
-        "switch on and off, failures, and how to repeat it. It loads nothing from a network.",
-        allow_abbrev=False,
-    )
+    report = add_command(commands, "report", report_results, json=False)
     report.add_argument("folder", metavar="FOLDER", help="folder that 'rlsuite run' has written")
     report.add_argument("-o", "--output", metavar="FILE.html", help="the file (default: report.html in the folder)")
-    add_examples(report, "rlsuite report study -o study.html")
-    report.set_defaults(run=report_results)
 
 
 def run_experiment(chosen: argparse.Namespace) -> int:
-    """Run an experiment."""
+    """Run the experiment in a TOML file.
+
+    Run an experiment. Finished parts are never computed again: the same command resumes a run that was stopped, and
+    more seeds, agents or environments are added to the results.
+
+    Examples
+    --------
+    rlsuite run study.toml
+    rlsuite run study.toml --seeds 50 --workers 2
+    """
     import_packages()
     from rlsuite.experiments import Experiment, compare, status_of, table
     from rlsuite.training.failures import failure_table
@@ -194,7 +168,15 @@ def _ending_signals() -> Generator[None]:
 
 
 def plot_results(chosen: argparse.Namespace) -> int:
-    """Draw figures of results."""
+    """Draw the figures of an experiment.
+
+    Draw figures of the results in a folder; of an unfinished run, figures of its finished part.
+
+    Examples
+    --------
+    rlsuite plot study
+    rlsuite plot study --figures regret --format svg
+    """
     from rlsuite.experiments import load_results
     from rlsuite.experiments.folder import read_run
     from rlsuite.training.failures import failure_table
@@ -224,7 +206,16 @@ def plot_results(chosen: argparse.Namespace) -> int:
 
 
 def runs_status(chosen: argparse.Namespace) -> int:
-    """Tell how far an experiment is."""
+    """Tell how far an experiment is, merge results of several machines, or export them.
+
+    Count the cells that are done, failed and left, also while they are learned, and tell how long the rest takes. With
+    --merge, first copy the results of other folders, of the same experiment, into this one.
+
+    Examples
+    --------
+    rlsuite runs study
+    rlsuite runs study --export study.csv
+    """
     from rlsuite.experiments import export, merge_results, status_of
     from rlsuite.training.failures import failure_table
 
@@ -243,7 +234,15 @@ def runs_status(chosen: argparse.Namespace) -> int:
 
 
 def report_results(chosen: argparse.Namespace) -> int:
-    """Write a report."""
+    """Write a report of an experiment as one HTML file.
+
+    Write one HTML file with the results of an experiment: tables that sort, figures whose lines switch on and off,
+    failures, and how to repeat it. It loads nothing from a network.
+
+    Examples
+    --------
+    rlsuite report study -o study.html
+    """
     from rlsuite.plotting.reporting import write_report
 
     folder = Path(chosen.folder)

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlsuite.cli.beliefs import cells, heads, names
 from rlsuite.cli.load import Hidden
 from rlsuite.cli.options import Keywords
-from rlsuite.cli.output import Facts, number
+from rlsuite.cli.output import Facts, cells, heads, names, number
 from rlsuite.errors import FileError, ParameterError, unknown
 from rlsuite.inference import (
     HMM,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from rlsuite.cli.figures import add_look_flags, look_of
-from rlsuite.cli.options import Commands, add_examples, add_json_flag, keywords
+from rlsuite.cli.options import Commands, add_command, keywords
 from rlsuite.cli.output import (
     FIGURE_SUFFIXES,
     check_writable,
@@ -33,17 +33,7 @@ PLANNING = 10
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = commands.add_parser(
-        "filter",
-        help="compute the probabilities of hidden states given observations",
-        description="Compute the probabilities of the hidden states after each observation, and the likelihood of all "
-        "of them. In a hidden Markov model the first observation is made in the first state; in a POMDP an action "
-        "comes before each observation, and they alternate.",
-        epilog="Actions and observations are names of the model, or numbers from 0; ? stands for a missing "
-        "observation. Where observations are vectors, commas separate the numbers of a vector, and semicolons the "
-        "vectors of a list.",
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, "filter", run)
     parser.add_argument(
         "model", metavar="MODEL", help="a .pomdp file, a .npz file, or an environment whose states are hidden"
     )
@@ -81,17 +71,23 @@ def add(commands: Commands) -> None:
         "--plot", metavar="FILE.png", help="draw the states of a hidden Markov model over time (.png, .svg, .pdf)"
     )
     add_look_flags(parser)
-    add_json_flag(parser)
-    add_examples(
-        parser,
-        "rlsuite filter tiger.pomdp listen hear-left listen hear-left",
-        "rlsuite filter tiger.pomdp listen hear-left --best-action",
-    )
-    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Filter."""
+    """Compute the probabilities of hidden states given observations.
+
+    Compute the probabilities of the hidden states after each observation, and the likelihood of all of them. In a
+    hidden Markov model the first observation is made in the first state; in a POMDP an action comes before each
+    observation, and they alternate.
+
+    Actions and observations are names of the model, or numbers from 0; ? stands for a missing observation. Where
+    observations are vectors, commas separate the numbers of a vector, and semicolons the vectors of a list.
+
+    Examples
+    --------
+    rlsuite filter tiger.pomdp listen hear-left listen hear-left
+    rlsuite filter tiger.pomdp listen hear-left --best-action
+    """
     from rlsuite.cli.filter_table import recognised, split, trail
     from rlsuite.cli.load import open_model
     from rlsuite.models import MDP, POMDP, MarkovChain
@@ -134,7 +130,7 @@ class BestAction(TypedDict):
 
 def _best_action(pomdp: "POMDP", found: "Trail") -> BestAction:
     """Return the action of a plan in the last belief, and the bounds on its value at the start, for JSON."""
-    from rlsuite.cli.beliefs import names
+    from rlsuite.cli.output import names
     from rlsuite.planning import solve
 
     plan = solve(pomdp, deadline=PLANNING)

@@ -7,7 +7,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from rlsuite.cli.options import Commands, add_examples, add_json_flag, whole_number
+from rlsuite.cli.options import Commands, add_command, whole_number
 from rlsuite.cli.output import check_writable, columns, number, print_json, print_note, table
 from rlsuite.errors import FileError, ParameterError, unknown
 
@@ -44,20 +44,7 @@ class Data(NamedTuple):
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = commands.add_parser(
-        "fit",
-        help="learn a hidden Markov model from a file of observations",
-        description="Learn a hidden Markov model. Where the file has a column 'state', its states are counted; with "
-        "--states, or without such a column, they are hidden, and expectation maximisation (Baum-Welch) finds them. "
-        "States last a geometric time, unless --durations says otherwise; transitions depend on the columns that "
-        "--covariates names.",
-        epilog="The file is a table with titles: observation (whole numbers or words are symbols, ? is a missing one), "
-        "state (names or numbers), and episode, which is another one in each sequence. Where several things are "
-        "observed at once, their columns are observation.a, observation.b and so on, independent of each other given "
-        "the state; with sequences of one row each this is naive Bayes. Without titles all entries are observations of "
-        "one sequence.",
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, "fit", run)
     parser.add_argument("data", metavar="DATA", help="a table in CSV, or a text file of observations")
     parser.add_argument(
         "--states",
@@ -91,14 +78,6 @@ def add(commands: Commands) -> None:
     parser.add_argument("--restarts", type=whole_number, default=1, metavar="N", help="random starts (default 1)")
     parser.add_argument("--seed", type=whole_number, default=0, metavar="N", help="of the random starts (default 0)")
     parser.add_argument("--save", metavar="FILE.npz", help="write the model; 'rlsuite filter FILE.npz' uses it")
-    add_json_flag(parser)
-    add_examples(
-        parser,
-        "rlsuite fit rolls.csv --states 2 --restarts 5 --save casino.npz",
-        "rlsuite fit meter.csv --states 2 --emission gaussian --durations poisson --save machine.npz",
-        "rlsuite fit meter.csv --states 2 --emission gaussian --covariates heat,load",
-    )
-    parser.set_defaults(run=run)
 
 
 def _whole_numbers(text: str) -> list[int]:
@@ -106,7 +85,23 @@ def _whole_numbers(text: str) -> list[int]:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Learn."""
+    """Learn a hidden Markov model from a file of observations.
+
+    Learn a hidden Markov model. Where the file has a column 'state', its states are counted; with --states, or without
+    such a column, they are hidden, and expectation maximisation (Baum-Welch) finds them. States last a geometric time,
+    unless --durations says otherwise; transitions depend on the columns that --covariates names.
+
+    The file is a table with titles: observation (whole numbers or words are symbols, ? is a missing one), state (names
+    or numbers), and episode, which is another one in each sequence. Where several things are observed at once, their
+    columns are observation.a, observation.b and so on, independent of each other given the state; with sequences of
+    one row each this is naive Bayes. Without titles all entries are observations of one sequence.
+
+    Examples
+    --------
+    rlsuite fit rolls.csv --states 2 --restarts 5 --save casino.npz
+    rlsuite fit meter.csv --states 2 --emission gaussian --durations poisson --save machine.npz
+    rlsuite fit meter.csv --states 2 --emission gaussian --covariates heat,load
+    """
     if chosen.save:
         check_writable(Path(chosen.save), "--save", (".npz",))
     _check(chosen)
@@ -359,7 +354,7 @@ def _report(chosen: argparse.Namespace, data: Data, model: "Learned", how: str, 
             }
         )
         return
-    from rlsuite.cli.beliefs import names
+    from rlsuite.cli.output import names
 
     states = names(model.state_labels, model.n_states)
     sequence = "1 sequence" if len(data.lengths) == 1 else f"{len(data.lengths)} sequences"

@@ -8,7 +8,8 @@ import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rlsuite.cli.options import Commands, add_examples, add_json_flag, command, import_packages, setting_flags
+from rlsuite.cli.flags import setting_flags
+from rlsuite.cli.options import Commands, add_command, command, import_packages
 from rlsuite.cli.output import Facts, columns, print_json
 from rlsuite.errors import ParameterError
 from rlsuite.synonyms import in_dashes
@@ -27,24 +28,10 @@ SOURCE = re.compile(r" \((?=[^)]*\d\d|S&B|lecture notes)(?:[^()]|\([^()]*\))*\)"
 
 def add(commands: Commands) -> None:
     """Describe the commands."""
-    envs = commands.add_parser(
-        "envs",
-        help="list the environments, or show one",
-        description="List the environments with a table: those of packages made for rlsuite, and Gymnasium's toy_text. "
-        "Agents also learn in any other environment with Discrete actions.",
-        allow_abbrev=False,
-    )
+    envs = add_command(commands, "envs", run_envs)
     envs.add_argument("environment", nargs="?", metavar="ENV", help="show this one: keywords, sizes, time limit")
     _add_search_flag(envs)
-    add_json_flag(envs)
-    add_examples(envs, "rlsuite envs --search maze", "rlsuite envs CliffWalking-v1")
-    envs.set_defaults(run=run_envs)
-    agents = commands.add_parser(
-        "agents",
-        help="list the agents, or show one",
-        description="List the agents, a line each, or show one with its parameters and defaults.",
-        allow_abbrev=False,
-    )
+    agents = add_command(commands, "agents", run_agents)
     agents.add_argument("agent_name", nargs="?", metavar="AGENT", help="show this one: its whole documentation")
     agents.add_argument(
         "--for",
@@ -53,9 +40,6 @@ def add(commands: Commands) -> None:
         help="show the best known settings in this environment, of AGENT or of all agents of which any are known",
     )
     _add_search_flag(agents)
-    add_json_flag(agents)
-    add_examples(agents, "rlsuite agents q-learning", "rlsuite agents --for CliffWalking-v1")
-    agents.set_defaults(run=run_agents)
 
 
 def _add_search_flag(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +47,16 @@ def _add_search_flag(parser: argparse.ArgumentParser) -> None:
 
 
 def run_envs(chosen: argparse.Namespace) -> int:
-    """List environments, or show one."""
+    """List the environments, or show one.
+
+    List the environments with a table: those of packages made for rlsuite, and Gymnasium's toy_text. Agents also learn
+    in any other environment with Discrete actions.
+
+    Examples
+    --------
+    rlsuite envs --search maze
+    rlsuite envs CliffWalking-v1
+    """
     import_packages()
     if chosen.environment:
         return _show_env(chosen.environment, chosen.json)
@@ -87,7 +80,15 @@ def run_envs(chosen: argparse.Namespace) -> int:
 
 
 def run_agents(chosen: argparse.Namespace) -> int:
-    """List agents, or show one."""
+    """List the agents, or show one.
+
+    List the agents, a line each, or show one with its parameters and defaults.
+
+    Examples
+    --------
+    rlsuite agents q-learning
+    rlsuite agents --for CliffWalking-v1
+    """
     from rlsuite.experiments.lookup import find_agent_class
     from rlsuite.registry import learner_classes
 

@@ -2,19 +2,15 @@
 
 import argparse
 import ast
-import dataclasses
 import inspect
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-from rlsuite.errors import ParameterError, RlsuiteError, RlsuiteWarning, unknown
+from rlsuite.errors import ParameterError, RlsuiteError, RlsuiteWarning
 from rlsuite.synonyms import in_dashes
-
-if TYPE_CHECKING:
-    from rlsuite.agents import Agent
 
 Keywords: TypeAlias = dict[str, Any]
 """Keywords of a function or a class, whose parameters have types of their own."""
@@ -38,62 +34,8 @@ class TakesFlags(Protocol):
         ...
 
 
-SCHEDULE_HELP = "a number, or a schedule such as linear:1.0:0.1:5000, exponential:1.0:0.999, inverse:1.0:visits"
-EXPLORATION_FLAGS = ("epsilon", "temperature", "base", "c", "beta")
-CLASS_FLAGS = ("values", "features", "regressor", "classifier")
-"""Flags that name a class; ``--values.KEY`` is a parameter of it."""
-AGENT_FLAGS = ("gamma", "learning_rate", *EXPLORATION_FLAGS, *CLASS_FLAGS, "fit_on", "agent")
-
 DEFAULT_GAMMA = 0.99
 """Discount of environments that do not have one."""
-
-
-def add_agent_flags(parser: argparse.ArgumentParser) -> None:
-    """Flags that are keywords of agents and of their exploration."""
-    group = parser.add_argument_group("agent", f"VALUE is {SCHEDULE_HELP}; a unit (steps, episodes, visits) comes last")
-    group.add_argument("--gamma", metavar="NUMBER", help="discount per step, in [0, 1]")
-    group.add_argument("--learning-rate", metavar="VALUE", help="step size, in [0, 1]")
-    group.add_argument("--epsilon", metavar="VALUE", help="explore at random with this probability")
-    group.add_argument("--temperature", metavar="VALUE", help="explore by softmax of Q / temperature")
-    group.add_argument("--base", metavar="VALUE", help="explore by softmax with base**Q")
-    group.add_argument("--c", metavar="VALUE", help="explore by upper confidence bounds of this weight")
-    group.add_argument("--beta", metavar="VALUE", help="explore by a bonus for actions rarely taken")
-    group.add_argument(
-        "--values",
-        action="append",
-        default=[],
-        metavar="KIND",
-        help="what values are learned in: table, linear, network, module:Class, file.py:Class. --values.KEY VALUE, "
-        "after it, is a parameter of it: --values.initial 1, --values.features tile-coding",
-    )
-    group.add_argument(
-        "--features",
-        action="append",
-        default=[],
-        metavar="MAP",
-        help="feature map in which values are linear: tile-coding, clusters, module:Class, file.py:Class; given "
-        "several times, each sees what the one before makes. --features.KEY VALUE, after it, is a parameter of it; so "
-        "is MAP:KEY=VALUE",
-    )
-    group.add_argument(
-        "--fit-on",
-        type=whole_number,
-        metavar="N",
-        help="observations on which features that learn from data fit themselves, before the first step (default "
-        "1,000)",
-    )
-    for flag, example in (("regressor", "tree:DecisionTreeRegressor"), ("classifier", "naive_bayes:GaussianNB")):
-        group.add_argument(
-            f"--{flag}",
-            action="append",
-            default=[],
-            metavar="MODULE:CLASS",
-            help=f"{flag} of an agent that learns with one: sklearn.{example}, file.py:Class; --{flag}.KEY VALUE is a "
-            "parameter of it",
-        )
-    group.add_argument(
-        "--agent", action="append", default=[], metavar="KEY=VALUE", help="any other keyword of the agent"
-    )
 
 
 def add_env_flags(
@@ -163,27 +105,33 @@ def command(*words: str, env: Sequence[str] = (), flags: Sequence[str] = ()) -> 
     return shlex.join(["rlsuite", *words, *(word for pair in env for word in ("--env", pair)), *flags])
 
 
-def setting_flags(setting: Mapping[str, object]) -> list[str]:
-    """The flags that give an agent a setting.
-
-    >>> setting_flags({"learning_rate": 0.3, "exploration.epsilon": 0.1, "n": 4})
-    ['--learning-rate', '0.3', '--epsilon', '0.1', '--agent', 'n=4']
-    """
-    found: list[str] = []
-    for path, value in setting.items():
-        name = path.removeprefix("exploration.")
-        found += [f"--{name.replace('_', '-')}", str(value)] if name in AGENT_FLAGS else ["--agent", f"{name}={value}"]
-    return found
-
-
 EXAMPLES = "examples:"
 """The heading of the last part of a command's help."""
 
 
-def add_examples(parser: argparse.ArgumentParser, *commands: str) -> None:
-    """Commands to copy, at the end of the help; tests run them in the order of all helps, in one folder."""
-    listed = "\n".join([EXAMPLES, *(f"  {command}" for command in commands)])
-    parser.epilog = listed if parser.epilog is None else f"{parser.epilog}\n\n{listed}"
+def add_command(
+    commands: Commands, name: str, run: Callable[[argparse.Namespace], int], *, json: bool = True
+) -> argparse.ArgumentParser:
+    """A command, whose help is the docstring of the function that runs it.
+
+    Its first sentence is listed, the next paragraph describes it, others follow the flags. The examples at its end are
+    commands to copy; tests run them in the order of all helps, in one folder.
+    """
+    text, _, examples = inspect.cleandoc(run.__doc__ or "").partition("\n\nExamples\n--------\n")
+    first, _, others = text.partition("\n\n")
+    description, _, epilog = others.partition("\n\n")
+    listed = "\n  ".join([EXAMPLES, *examples.splitlines()])
+    parser = commands.add_parser(
+        name,
+        help=first[:1].lower() + first[1:].rstrip("."),
+        description=description or first,
+        epilog=f"{epilog}\n\n{listed}" if epilog else listed,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run)
+    if json:
+        add_json_flag(parser)
+    return parser
 
 
 class HelpFormatter(argparse.HelpFormatter):
@@ -299,130 +247,6 @@ def parameters(function: Callable[..., Any] | None) -> set[str]:
     return {parameter.name for parameter in listed if parameter.kind is parameter.KEYWORD_ONLY}
 
 
-def schedule(flag: str, text: str) -> Any:
-    """A number or a schedule, in the plain form that files have too.
-
-    >>> schedule("--epsilon", "linear:1.0:0.1:500:episodes")
-    {'name': 'Linear', 'start': 1.0, 'end': 0.1, 'over': 500, 'per': 'episodes'}
-    >>> schedule("--learning-rate", "inverse:1.0:visits")
-    {'name': 'Inverse', 'start': 1.0, 'per': 'visits'}
-    """
-    name, *values = text.split(":")
-    if not values:
-        return literal(text)
-    import dataclasses
-
-    from rlsuite.agents.schedules import UNITS, Schedule
-    from rlsuite.core.described import kinds, match
-
-    known = {key: kind for key, kind in kinds(Schedule).items() if len(dataclasses.fields(kind)) > 1}
-    kind = match(name, known)
-    if kind is None:
-        raise ParameterError(f"{flag} {text!r}: {unknown('schedule', name, map(str.lower, known))}")
-    given = {"per": values.pop()} if values and values[-1] in UNITS else {}
-    fields = [field.name for field in dataclasses.fields(known[kind]) if field.name not in given]
-    if len(values) > len(fields):
-        form = ":".join([kind.lower(), *map(str.upper, (field.name for field in dataclasses.fields(known[kind])))])
-        raise ParameterError(f"{flag} {text!r} has too many parts; its form is {form}")
-    return {"name": kind, **dict(zip(fields, map(literal, values), strict=False)), **given}
-
-
-def with_parameters_joined(words: Sequence[str]) -> list[str]:
-    """The words of a command line, where a parameter of a class follows it as the same flag with ``.KEY=VALUE``.
-
-    >>> with_parameters_joined(["--features", "clusters", "--features.n_clusters", "16"])
-    ['--features', 'clusters', '--features', '.n_clusters=16']
-    """
-    joined: list[str] = []
-    left = iter(words)
-    for word in left:
-        flag, dot, key = word.removeprefix("--").partition(".")
-        if not word.startswith("--") or flag not in CLASS_FLAGS or not dot:
-            joined.append(word)
-            continue
-        key, equals, value = key.partition("=")
-        if not equals and (value := next(left, None)) is None:
-            raise ParameterError(f"{word} has no value: write {word} VALUE")
-        joined += [f"--{flag}", f".{key}={value}"]
-    return joined
-
-
-def named(flag: str, texts: Sequence[str]) -> Any:
-    """An object of a class in plain form, or a list of estimators, which are applied one after the other.
-
-    >>> named("--features", ["tile-coding:n_tilings=4:bins=[8,4]"])
-    {'name': 'tile-coding', 'n_tilings': 4, 'bins': [8, 4]}
-    >>> named("--regressor", ["sklearn.tree:DecisionTreeRegressor", ".max_depth=5"])
-    {'name': 'sklearn.tree:DecisionTreeRegressor', 'max_depth': 5}
-    >>> named("--features", ["scaling", "clusters", ".n_clusters=16"])
-    [{'name': 'scaling'}, {'name': 'clusters', 'n_clusters': 16}]
-    """
-    found: list[Keywords] = []
-    for text in texts:
-        if not text.startswith("."):
-            parts = text.split(":")
-            names = [part for part in parts if "=" not in part]
-            found.append({"name": ":".join(names), **keywords(flag, parts[len(names) :])})
-            continue
-        path, _, value = text[1:].partition("=")
-        if not found:
-            raise ParameterError(f"{flag}.{path} is a parameter of {flag}, which comes before it: {flag} NAME")
-        table: Keywords = found[-1]
-        *outer, key = path.replace("-", "_").split(".")
-        for name in outer:  # a parameter of an estimator that is a parameter itself
-            if not isinstance(table.get(name), dict):
-                table[name] = {"name": table.get(name)}
-            table = table[name]
-        table[key] = literal(value)
-    if len(found) > 1 and flag == "--values":
-        raise ParameterError(f"--values is given {len(found)} times, but an agent learns its values in one of them")
-    return found[0] if len(found) == 1 else found
-
-
-def agent_of(chosen: argparse.Namespace) -> "Agent":
-    """The agent that the flags describe.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such agent, or it does not take a parameter.
-    """
-    from rlsuite.core.described import match
-    from rlsuite.experiments.lookup import find_agent_class, place_features
-    from rlsuite.registry import build_agent, learner_classes
-
-    try:
-        kind: Any = find_agent_class(chosen.agent_name)
-    except ParameterError as error:
-        if match(chosen.environment, learner_classes()) is None:
-            raise
-        raise ParameterError(
-            f"the agent comes first: rlsuite {chosen.command} {chosen.environment} {chosen.agent_name}"
-        ) from error
-    plain: Keywords = {"name": kind.__name__}
-    if chosen.gamma is not None:
-        plain["gamma"] = literal(chosen.gamma)
-    if chosen.learning_rate is not None:
-        plain["learning_rate"] = schedule("--learning-rate", chosen.learning_rate)
-    plain |= {flag: named(f"--{flag}", getattr(chosen, flag)) for flag in CLASS_FLAGS if getattr(chosen, flag) != []}
-    fields = {field.name for field in dataclasses.fields(kind)}
-    if "values" in plain and ("features" in plain or chosen.fit_on is not None):
-        raise ParameterError(
-            "--values has its own features: write --values linear --values.features MAP --values.fit_on N, or leave "
-            "--values out; a network has them, too"
-        )
-    if chosen.fit_on is not None:
-        plain["fit_on"] = chosen.fit_on
-    plain = place_features(kind, plain)
-    given = {flag: getattr(chosen, flag) for flag in EXPLORATION_FLAGS if getattr(chosen, flag) is not None}
-    # Some agents have such a parameter of their own: the epsilon of EXP3, the c of UCB1.
-    own = fields & given.keys()
-    plain |= {flag: schedule(f"--{flag}", given.pop(flag)) for flag in sorted(own)}
-    if given:
-        plain["exploration"] = _exploration(given)
-    return build_agent({**plain, **keywords("--agent", chosen.agent)})
-
-
 def two_agents(first: str, second: str, environment: str) -> str:
     """Say how to compare two agents, if the words are two agents and an environment; else return an empty string."""
     from rlsuite.experiments.lookup import find_agent_class
@@ -446,20 +270,3 @@ def import_packages() -> None:
             import_module(package)
         except ImportError as error:
             warnings.warn(f"the environments of {package} are missing: {error}", RlsuiteWarning, stacklevel=2)
-
-
-def _exploration(given: dict[str, str]) -> Keywords:
-    """The exploration that has these parameters, and the fewest others, in plain form."""
-    from rlsuite.agents.exploration import Exploration
-    from rlsuite.core.described import kinds
-
-    # a user's own exploration may have no parameters that could be given here
-    known: Keywords = {name: kind for name, kind in kinds(Exploration).items() if dataclasses.is_dataclass(kind)}
-    parameters = {name: [field.name for field in dataclasses.fields(kind)] for name, kind in known.items()}
-    able = [name for name, names in parameters.items() if given.keys() <= set(names)]
-    if not able:
-        raise ParameterError(
-            f"{', '.join(f'--{flag}' for flag in given)}: no exploration has all of these; leave some out"
-        )
-    name = min(able, key=lambda one: len(parameters[one]))
-    return {"name": name, **{flag: schedule(f"--{flag}", text) for flag, text in given.items()}}

@@ -249,7 +249,7 @@ def _next(
         return command(*chosen.typed, flags=["--plot", "curve.png", *figure])
     if not solvable:
         return command("check", chosen.environment, env=chosen.env)
-    gamma = [] if chosen.gamma is None else ["--gamma", chosen.gamma]
+    gamma = [word for pair in chosen.parameters if pair.startswith("gamma=") for word in ("--gamma", pair[6:])]
     return command("solve", chosen.environment, env=chosen.env, flags=[*gamma, "--show"])
 
 

@@ -8,10 +8,13 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rlsuite.core.narrowing import is_list, is_mapping
 from rlsuite.errors import FileError, ParameterError, unknown_suffix
+
+if TYPE_CHECKING:
+    from rlsuite.models.aliases import FloatArray
 
 Facts: TypeAlias = dict[str, object]
 """What a command found, by name, for ``--json``."""
@@ -170,3 +173,41 @@ def _plain(content: object) -> object:
     if isinstance(content, float) and content - content != 0.0:
         return None
     return content
+
+
+MOST_COLUMNS = 8
+"""Up to this many states (or observations), each has a column of its own."""
+
+MOST_PROBABLE = 3
+"""Where there are more, this many states are named."""
+
+
+def names(labels: Sequence[str] | None, how_many: int) -> list[str]:
+    """Return labels, or numbers where there are none.
+
+    >>> names(None, 3), names(("left", "right"), 2)
+    (['0', '1', '2'], ['left', 'right'])
+    """
+    return [str(index) for index in range(how_many)] if labels is None else list(labels)
+
+
+def heads(states: Sequence[str]) -> list[str]:
+    """Return the titles of the columns that `cells` fills."""
+    return list(states) if len(states) <= MOST_COLUMNS else ["most probable states"]
+
+
+def cells(belief: "FloatArray", states: Sequence[str]) -> list[str]:
+    """Return a belief (S,) as one text for each column.
+
+    >>> import numpy as np
+    >>> cells(np.array([0.25, 0.75]), ["dry", "rain"])
+    ['0.25', '0.75']
+    >>> cells(np.array([0.5, 0.25, 0.125, 0.125, 0, 0, 0, 0, 0]), list("abcdefghi"))
+    ['a 0.5, b 0.25, c 0.125 ...']
+    """
+    if len(states) <= MOST_COLUMNS:
+        return [number(p) for p in belief.tolist()]
+    order = (-belief).argsort(kind="stable").tolist()
+    likely = [state for state in order[:MOST_PROBABLE] if belief[state] > 0.0]
+    more = " ..." if belief[order[len(likely)]] > 0.0 else ""
+    return [", ".join(f"{states[state]} {number(float(belief[state]))}" for state in likely) + more]

@@ -5,8 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rlsuite.cli.beliefs import names
-from rlsuite.cli.output import check_writable, columns, number, print_json, print_note, table
+from rlsuite.cli.output import check_writable, columns, names, number, print_json, print_note, table
 from rlsuite.errors import FileError, ParameterError
 
 if TYPE_CHECKING:

@@ -6,19 +6,17 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rlsuite.cli.flags import add_agent_flags, agent_of, setting_flags
 from rlsuite.cli.options import (
     Commands,
-    add_agent_flags,
+    add_command,
     add_env_flags,
-    add_examples,
     add_json_flag,
     add_time_limit_flag,
-    agent_of,
     command,
     env_keywords_of,
     import_packages,
     literal,
-    setting_flags,
     whole_number,
 )
 from rlsuite.cli.output import print_json, print_note
@@ -34,15 +32,7 @@ ENDS = re.compile(rf"({NUMBER}):({NUMBER})")
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = commands.add_parser(
-        "search",
-        help="search for the best parameters of an agent",
-        description="Search for the best parameters of an agent with Optuna, and measure the winner with other seeds. "
-        "LOW:HIGH, or a list, at "
-        "any flag of the agent is searched, on a logarithmic scale if HIGH is at least ten times LOW. An experiment "
-        "does the same: rlsuite search FILE.toml, with search = { trials = 100 } in it, and a search of each agent.",
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, "search", run, json=False)
     parser.add_argument("agent_name", metavar="AGENT", help="q-learning, sarsa, ..., or an experiment, FILE.toml")
     add_env_flags(parser, optional=True)
     length = parser.add_mutually_exclusive_group()
@@ -53,7 +43,6 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--fresh-seeds", type=whole_number, metavar="N", help="number of seeds that measure the winner (default 30)"
     )
-    parser.add_argument("--lambda", dest="lambda_", metavar="VALUE", help="trace decay")
     parser.add_argument(
         "--measure",
         metavar="NAME",
@@ -67,14 +56,19 @@ def add(commands: Commands) -> None:
     add_time_limit_flag(parser)
     add_agent_flags(parser)
     add_json_flag(parser.add_argument_group("output"))
-    add_examples(
-        parser, "rlsuite search q-learning FrozenLake-v1 --learning-rate 0.01:1 --epsilon 0.01:0.5 --trials 10"
-    )
-    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Search."""
+    """Search for the best parameters of an agent.
+
+    Search for the best parameters of an agent with Optuna, and measure the winner with other seeds. LOW:HIGH, or a
+    list, at any flag of the agent is searched, on a logarithmic scale if HIGH is at least ten times LOW. An experiment
+    does the same: rlsuite search FILE.toml, with search = { trials = 100 } in it, and a search of each agent.
+
+    Examples
+    --------
+    rlsuite search q-learning FrozenLake-v1 --learning-rate 0.01:1 --epsilon 0.01:0.5 --trials 10
+    """
     import_packages()
     found = _of_file(chosen) if chosen.agent_name.endswith(".toml") else [_of_flags(chosen)]
     if chosen.json:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rlsuite.cli.options import (
     Commands,
     Keywords,
+    add_command,
     add_env_flags,
-    add_examples,
-    add_json_flag,
     add_time_limit_flag,
     env_keywords_of,
     import_packages,
@@ -34,13 +33,7 @@ LONGEST_MOVIE = 200
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = commands.add_parser(
-        "enjoy",
-        help="see a saved agent act",
-        description="Play episodes with the greedy policy of an agent that 'rlsuite train ... --save' has written, or "
-        'that an experiment with keep = "agents" has kept, print or draw them, and say what they are worth.',
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, "enjoy", run)
     parser.add_argument("source", metavar="FILE.npz|FOLDER", help="a saved agent, or a folder of 'rlsuite run'")
     add_env_flags(
         parser, also="; in a folder, the label of one of its environments (default: its first)", optional=True
@@ -51,11 +44,6 @@ def add(commands: Commands) -> None:
     add_time_limit_flag(parser)
     parser.add_argument("--gif", metavar="FILE.gif", help="draw them in a file, instead of printing them")
     parser.add_argument("--movie", metavar="FILE.html", help="draw the first one, with a slider (.html, .gif, .mp4)")
-    add_json_flag(parser)
-    add_examples(
-        parser, "rlsuite enjoy cliff.npz CliffWalking-v1", "rlsuite enjoy cliff.npz CliffWalking-v1 --gif walk.gif"
-    )
-    parser.set_defaults(run=run)
 
 
 class Shown(NamedTuple):
@@ -68,7 +56,16 @@ class Shown(NamedTuple):
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Show episodes."""
+    """See a saved agent act.
+
+    Play episodes with the greedy policy of an agent that 'rlsuite train ... --save' has written, or that an experiment
+    with keep = "agents" has kept, print or draw them, and say what they are worth.
+
+    Examples
+    --------
+    rlsuite enjoy cliff.npz CliffWalking-v1
+    rlsuite enjoy cliff.npz CliffWalking-v1 --gif walk.gif
+    """
     import_packages()
     if chosen.gif:
         check_writable(Path(chosen.gif), "--gif", (".gif",))

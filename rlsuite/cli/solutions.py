@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from rlsuite.cli.beliefs import MOST_COLUMNS, cells, heads, names
-from rlsuite.cli.output import Facts, columns, number, table
+from rlsuite.cli.output import MOST_COLUMNS, Facts, cells, columns, heads, names, number, table
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.planning import (

@@ -11,9 +11,8 @@ from rlsuite.cli.figures import ELSEWHERE, ON_GRID, add_look_flags, drawer
 from rlsuite.cli.options import (
     DEFAULT_GAMMA,
     Commands,
+    add_command,
     add_env_flags,
-    add_examples,
-    add_json_flag,
     keywords,
     literal,
     parameters,
@@ -45,16 +44,7 @@ FLAGS = ("rtol", "horizon", "criterion", "gap", "prune", "max_iterations", "dead
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = commands.add_parser(
-        "solve",
-        help="compute the optimum of an environment or of a model file",
-        description="Compute the optimal values and an optimal policy, with a bound on their error; for hidden "
-        "states, a plan and two bounds on its value at the start. Ctrl-C prints the best answer so far.",
-        epilog="Exit code 0: the error bound, or the distance between the two bounds, is within the tolerance, or the "
-        "method searches online and has none. 1: it exceeds the tolerance; the best answer is printed with a warning. "
-        "2: an error.",
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, "solve", run)
     add_env_flags(
         parser,
         "ENV|FILE",
@@ -163,23 +153,28 @@ def add(commands: Commands) -> None:
     )
     add_look_flags(parser, colours=True)
     parser.add_argument("--against", metavar="NAME", help="iterations or seconds, the x axis of convergence and gap")
-    add_json_flag(parser)
-    add_examples(
-        parser,
-        "rlsuite solve FrozenLake-v1 --gamma 0.95 --show --save lake.npz",
-        "rlsuite solve FrozenLake-v1 --gamma 0.5 --exact",
-        "rlsuite solve tiger.pomdp --method sarsop --gap 0.01 --save tiger.npz",
-        "rlsuite solve tiger.pomdp --horizon 3 --plot tiger.png",
-        "rlsuite solve tiger.pomdp --save tiger.cert",
-        "rlsuite solve CliffWalking-v1 --explore cliff.html --vary gamma=0.5:0.99:0.07 --vary is_slippery=False,True",
-        "rlsuite solve FrozenLake-v1 --gamma 0.95 --constraint 'steps<=10'",
-        "rlsuite solve FrozenLake-v1 --property 'Pmax=? [F \"15\"]'",
-    )
-    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Solve."""
+    """Compute the optimum of an environment or of a model file.
+
+    Compute the optimal values and an optimal policy, with a bound on their error; for hidden states, a plan and two
+    bounds on its value at the start. Ctrl-C prints the best answer so far.
+
+    Exit code 0: the error bound, or the distance between the two bounds, is within the tolerance, or the method
+    searches online and has none. 1: it exceeds the tolerance; the best answer is printed with a warning. 2: an error.
+
+    Examples
+    --------
+    rlsuite solve FrozenLake-v1 --gamma 0.95 --show --save lake.npz
+    rlsuite solve FrozenLake-v1 --gamma 0.5 --exact
+    rlsuite solve tiger.pomdp --method sarsop --gap 0.01 --save tiger.npz
+    rlsuite solve tiger.pomdp --horizon 3 --plot tiger.png
+    rlsuite solve tiger.pomdp --save tiger.cert
+    rlsuite solve CliffWalking-v1 --explore cliff.html --vary gamma=0.5:0.99:0.07 --vary is_slippery=False,True
+    rlsuite solve FrozenLake-v1 --gamma 0.95 --constraint 'steps<=10'
+    rlsuite solve FrozenLake-v1 --property 'Pmax=? [F "15"]'
+    """
     from rlsuite import planning
     from rlsuite.models import POMDP, MarkovChain
 

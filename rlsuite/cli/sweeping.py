@@ -8,18 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from rlsuite.cli.flags import add_agent_flags, agent_of
 from rlsuite.cli.options import (
-    AGENT_FLAGS,
-    CLASS_FLAGS,
-    EXPLORATION_FLAGS,
     Commands,
-    add_agent_flags,
+    add_command,
     add_env_flags,
-    add_examples,
     add_json_flag,
     add_time_limit_flag,
     add_workers_flag,
-    agent_of,
     env_keywords_of,
     import_packages,
     literal,
@@ -39,21 +35,13 @@ LIST, RANGE = re.compile(rf"{NUMBER}(?:,{NUMBER})+"), re.compile(rf"{NUMBER}:{NU
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = commands.add_parser(
-        "sweep",
-        help="train an agent with many values of its parameters",
-        description="Train an agent with many values of its parameters, all with the same seeds, and tell which are "
-        "best. A list, or FIRST:LAST:STEP, at any flag of the agent is swept; one value is that of all. "
-        "sweep = { ... } in a TOML file does the same on disk.",
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, "sweep", run, json=False)
     parser.add_argument("agent_name", metavar="AGENT", help="q-learning, sarsa, ..., file.py:Class, or module:Class")
     add_env_flags(parser)
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--steps", type=whole_number, metavar="N", help=f"length of a run (default {DEFAULT_STEPS})")
     length.add_argument("--episodes", type=whole_number, metavar="N", help="length of a run in episodes")
     parser.add_argument("--seeds", type=whole_number, metavar="N", default=DEFAULT_SEEDS, help="number of seeds (10)")
-    parser.add_argument("--lambda", dest="lambda_", metavar="VALUE", help="trace decay")
     parser.add_argument(
         "--measure",
         default="auto",
@@ -73,15 +61,19 @@ def add(commands: Commands) -> None:
         "--plot", metavar="FILE.png", help="draw the means against a parameter, or as a map of two (.png, .svg)"
     )
     add_json_flag(output)
-    add_examples(
-        parser,
-        "rlsuite sweep q-learning CliffWalking-v1 --learning-rate 0.05,0.1,0.5 --epsilon 0.1:0.5:0.1 --plot study.png",
-    )
-    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Sweep."""
+    """Train an agent with many values of its parameters.
+
+    Train an agent with many values of its parameters, all with the same seeds, and tell which are best. A list, or
+    FIRST:LAST:STEP, at any flag of the agent is swept; one value is that of all. sweep = { ... } in a TOML file does
+    the same on disk.
+
+    Examples
+    --------
+    rlsuite sweep q-learning CliffWalking-v1 --learning-rate 0.05,0.1,0.5 --epsilon 0.1:0.5:0.1 --plot study.png
+    """
     from rlsuite.environments.finding import find_env
     from rlsuite.experiments import sweep
 
@@ -141,22 +133,17 @@ def _draw(found: "Sweep", path: Path) -> None:
 
 
 def several(chosen: argparse.Namespace, read: Callable[[str], Any]) -> dict[str, Any]:
-    """Name of a parameter -> what `read` makes of its flag, if that is several values; the flag keeps the first."""
-    found: dict[str, Any] = {}
+    """Name of a parameter -> what `read` makes of its text, if that is several values; the first of them is kept."""
+    from rlsuite.core.described import NAMED
 
-    def first(name: str, text: str) -> str:
-        if not (values := read(text)):
-            return text
+    found: dict[str, Any] = {}
+    for at, pair in enumerate(chosen.parameters):
+        name, _, text = pair.partition("=")
+        if name.partition(".")[0] in NAMED or not (values := read(text)):
+            continue
         found[name] = values
         listed = next(iter(cast("dict[str, Any]", values).values())) if isinstance(values, dict) else values
-        return str(listed[0])
-
-    for flag in AGENT_FLAGS:
-        text = getattr(chosen, flag)
-        if flag not in (*CLASS_FLAGS, "fit_on", "agent") and text is not None:
-            setattr(chosen, flag, first(flag, text))
-    pairs = list(chosen.agent) if chosen.lambda_ is None else [*chosen.agent, f"lambda_={chosen.lambda_}"]
-    chosen.agent = [f"{key}={first(key, text)}" for key, _, text in (pair.partition("=") for pair in pairs)]
+        chosen.parameters[at] = f"{name}={listed[0]}"
     return found
 
 
@@ -180,4 +167,5 @@ def values_of(text: str) -> list[Any]:
 
 def path_of(agent: Any, name: str) -> str:
     """The name of a parameter as the grid has it: those of the exploration belong to it, if the agent has none."""
-    return f"exploration.{name}" if name in EXPLORATION_FLAGS and not hasattr(agent, name) else name
+    moved = not hasattr(agent, name) and hasattr(getattr(agent, "exploration", None), name)
+    return f"exploration.{name}" if moved else name

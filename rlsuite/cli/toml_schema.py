@@ -8,14 +8,14 @@ to be beyond its type (a range, another label) only the reader says.
 import argparse
 import inspect
 import json
-import re
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from typing import Annotated, Any, Final, Literal, TypeAlias, Union, get_args, get_origin
 
-from rlsuite.cli.options import Commands, add_examples, parameters
-from rlsuite.synonyms import FORMER_NAMES, in_dashes
+from rlsuite.cli.flags import documented
+from rlsuite.cli.options import Commands, add_command, parameters
+from rlsuite.synonyms import in_dashes
 
 Schema: TypeAlias = dict[str, Any]
 """A JSON Schema, or a part of one."""
@@ -31,20 +31,20 @@ PLAIN_TYPES: Final[dict[object, str]] = {bool: "boolean", int: "integer", float:
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = commands.add_parser(
-        "schema",
-        help="print the JSON Schema of experiments, for editors",
-        description="Print the JSON Schema of the TOML files of 'rlsuite run'. An editor that knows it completes keys "
-        "and names, and marks mistakes: Even Better TOML and taplo look for it in the first line of the file, "
-        "#:schema experiment.schema.json.",
-        allow_abbrev=False,
-    )
-    add_examples(parser, "rlsuite schema > experiment.schema.json")
-    parser.set_defaults(run=run)
+    add_command(commands, "schema", run, json=False)
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Print the schema."""
+    """Print the JSON Schema of experiments, for editors.
+
+    Print the JSON Schema of the TOML files of 'rlsuite run'. An editor that knows it completes keys and names, and
+    marks mistakes: Even Better TOML and taplo look for it in the first line of the file, #:schema
+    experiment.schema.json.
+
+    Examples
+    --------
+    rlsuite schema > experiment.schema.json
+    """
     print(json.dumps(experiment_schema(), indent=1))
     return 0
 
@@ -80,7 +80,6 @@ def experiment_schema() -> Schema:
         "agents": {"type": "array", "minItems": 1, "items": _ref("agent")},
     }
     properties = _properties(Experiment, known, leave_out=("file",))
-    former = {name: {**properties[new], "deprecated": True} for name, new in FORMER_NAMES.items() if new in properties}
     environment = _properties(
         EnvironmentEntry,
         {"id": {"type": "string", "minLength": 1}, "max_episode_steps": amount, "parameters": _ref("keywords")},
@@ -91,7 +90,7 @@ def experiment_schema() -> Schema:
         "$schema": DRAFT,
         "title": "An experiment of rlsuite",
         "description": _first_line(Experiment),
-        **_table(properties | former, required=("environments", "agents")),
+        **_table(properties, required=("environments", "agents")),
         "oneOf": [{"required": ["steps"]}, {"required": ["episodes"]}],
         "definitions": {
             "environment": _table(environment, required=("id",)),
@@ -248,25 +247,8 @@ def _properties(kind: type, known: Schema, leave_out: Sequence[str] = ()) -> Sch
 
 def _with_descriptions(kind: type, parts: Schema) -> Schema:
     """The same properties, each with what the class and its bases say about it."""
-    said: dict[str, str] = {}
-    for one in reversed(kind.__mro__):
-        said |= _documented(inspect.cleandoc(one.__doc__ or ""))
+    said = documented(kind)
     return {key: {"description": said[key], **part} if key in said else part for key, part in parts.items()}
-
-
-def _documented(doc: str) -> dict[str, str]:
-    r"""The texts of the parameters of a docstring.
-
-    >>> _documented("Rule.\n\nParameters\n----------\nlow, high : float\n    The ends,\n    both.\n\nRaises")
-    {'low': 'The ends, both.', 'high': 'The ends, both.'}
-    """
-    section = re.search(r"^Parameters\n-+\n(.*?)(?:\n\n(?=\S)|\Z)", doc, flags=re.DOTALL | re.MULTILINE)
-    found: dict[str, str] = {}
-    for entry in re.split(r"\n(?=\S)", section[1]) if section else ():
-        head, _, text = entry.partition("\n")
-        for name in head.partition(" : ")[0].split(", "):
-            found[name] = " ".join(text.replace("``", "`").split())
-    return found
 
 
 def _first_line(thing: object) -> str:

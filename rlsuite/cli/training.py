@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from rlsuite.cli.experiments import check_figures
 from rlsuite.cli.figures import add_look_flags, look_of
+from rlsuite.cli.flags import add_agent_flags, agent_of
 from rlsuite.cli.options import (
-    AGENT_FLAGS,
     Commands,
     Keywords,
-    add_agent_flags,
+    add_command,
     add_env_flags,
-    add_examples,
     add_json_flag,
     add_time_limit_flag,
     add_workers_flag,
-    agent_of,
     check_workers,
     env_keywords_of,
     import_packages,
@@ -36,6 +34,7 @@ from rlsuite.cli.output import (
 )
 from rlsuite.cli.showing import drawing, drawn_env, picture_of
 from rlsuite.errors import LearningError, ParameterError, RlsuiteError
+from rlsuite.synonyms import in_dashes
 
 if TYPE_CHECKING:
     from rlsuite.agents import Agent
@@ -53,12 +52,7 @@ LONGEST_GIF = 200
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = commands.add_parser(
-        "train",
-        help="learn in an environment with an agent",
-        description="Learn in an environment with an agent, with one seed or with many.",
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, "train", run, json=False)
     parser.add_argument(
         "agent_name",
         metavar="AGENT",
@@ -107,17 +101,19 @@ def add(commands: Commands) -> None:
         help="learn once more, and show values and errors (.html, .gif, .mp4)",
     )
     add_json_flag(output)
-    add_examples(
-        parser,
-        "rlsuite train q-learning CliffWalking-v1 --steps 100000 --seed 7 --save cliff.npz --gif cliff.gif",
-        "rlsuite train sarsa FrozenLake-v1 --env is_slippery=false --seeds 10 --plot lake.png",
-        "rlsuite train cliff.npz CliffWalking-v1 --steps 10000 --save cliff.npz",
-    )
-    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Learn."""
+    """Learn in an environment with an agent.
+
+    Learn in an environment with an agent, with one seed or with many.
+
+    Examples
+    --------
+    rlsuite train q-learning CliffWalking-v1 --steps 100000 --seed 7 --save cliff.npz --gif cliff.gif
+    rlsuite train sarsa FrozenLake-v1 --env is_slippery=false --seeds 10 --plot lake.png
+    rlsuite train cliff.npz CliffWalking-v1 --steps 10000 --save cliff.npz
+    """
     if chosen.steps is chosen.episodes is None:
         chosen.steps = DEFAULT_STEPS
     check_workers(chosen)
@@ -152,10 +148,9 @@ def _saved_agent(chosen: argparse.Namespace) -> "Agent":
         raise ParameterError(
             f"{chosen.agent_name} holds a single agent, and --seeds trains several: give --seed, or none"
         )
-    for flag in AGENT_FLAGS:
-        if getattr(chosen, flag) not in (None, []):
-            typed = flag.replace("_", "-")
-            raise ParameterError(f"--{typed}: the parameters of the agent are those in {chosen.agent_name}")
+    for pair in chosen.parameters:
+        typed = in_dashes(pair.partition("=")[0]).rstrip("-")
+        raise ParameterError(f"--{typed}: the parameters of the agent are those in {chosen.agent_name}")
     return load(chosen.agent_name)
 
 

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rlsuite.cli.options import Commands, add_env_flags, add_examples, add_json_flag, keywords
+from rlsuite.cli.options import Commands, add_command, add_env_flags, keywords
 from rlsuite.cli.output import check_writable, print_json
 from rlsuite.errors import FileError, UnsuitableEnvironment
 
@@ -17,15 +17,7 @@ REFUSED = 1
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = commands.add_parser(
-        "verify",
-        help="check a proof of a solution in exact arithmetic",
-        description="Check a proof, as 'rlsuite solve MODEL --save plan.cert' writes it, or bounds of another program: "
-        "a line 'state NAME LOW HIGH' for each state, perhaps with an action. Every inequality is derived anew from "
-        "the text of the model, in fractions.",
-        epilog="Exit code 0: the proof holds. 1: it does not; the first thing that fails is printed. 2: an error.",
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, "verify", run)
     add_env_flags(
         parser,
         "ENV|FILE",
@@ -43,13 +35,21 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="if bounds do not prove themselves, solve the model, and compare them with a proof of that",
     )
-    add_json_flag(parser)
-    add_examples(parser, "rlsuite verify tiger.pomdp tiger.cert")
-    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Check."""
+    """Check a proof of a solution in exact arithmetic.
+
+    Check a proof, as 'rlsuite solve MODEL --save plan.cert' writes it, or bounds of another program: a line 'state
+    NAME LOW HIGH' for each state, perhaps with an action. Every inequality is derived anew from the text of the model,
+    in fractions.
+
+    Exit code 0: the proof holds. 1: it does not; the first thing that fails is printed. 2: an error.
+
+    Examples
+    --------
+    rlsuite verify tiger.pomdp tiger.cert
+    """
     from rlsuite.core.files import replacing
     from rlsuite.planning.proof import checked, compared, is_hidden
 

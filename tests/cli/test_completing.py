@@ -8,8 +8,10 @@ import sys
 
 import pytest
 
+import rlsuite as rl
 from rlsuite import cli
 from rlsuite.cli import completing
+from rlsuite.cli.flags import add_parameters, takes_agents
 
 TYPED = {
     "rlsuite so": "solve",
@@ -75,6 +77,8 @@ def test_what_completes_an_argument(rlsuite):
     names = completing._names()
     found = {}
     for command, parser in cli._parser()[1].items():
+        if takes_agents(parser):
+            add_parameters(parser, [rl.Sarsa])
         for action in parser._actions:
             if completion := completing._completion(command, action, names):
                 functions = completion["preamble"]

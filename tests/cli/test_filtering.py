@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rlsuite as rl
-from rlsuite.cli import beliefs
+from rlsuite.cli import output
 from rlsuite.cli.output import compiling_message
 from rlsuite.inference import Gaussian, score_episodes
 
@@ -189,8 +189,8 @@ def test_a_terminal_is_told_once_about_compiling(monkeypatch, capsys):
 
 def test_a_belief_over_many_states():
     belief = np.array([0.25, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.25])
-    assert beliefs.cells(belief, list("abcdefghi")) == ["c 0.5, a 0.25, i 0.25"]
-    assert beliefs.heads(list("abcdefghi")) == ["most probable states"]
+    assert output.cells(belief, list("abcdefghi")) == ["c 0.5, a 0.25, i 0.25"]
+    assert output.heads(list("abcdefghi")) == ["most probable states"]
 
 
 @pytest.mark.parametrize(

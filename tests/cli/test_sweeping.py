@@ -26,8 +26,8 @@ def test_other_parameters_and_files(rlsuite, tmp_path):
         assert [row["n"] for row in csv.DictReader(file)] == ["1", "2"]
     assert "n.svg" in [path.name for path in tmp_path.iterdir()]
     three = ("--learning-rate", "0.1,0.5", "--epsilon", "0.1,0.2,0.3", "--plot", "three.svg")
-    assert "figure: three-n-2.svg" in rlsuite("sweep", *words, *three).err
-    assert {"three-n-1.svg", "three-n-2.svg"} <= {path.name for path in tmp_path.iterdir()}
+    assert "figure: three-learning_rate-0.5.svg" in rlsuite("sweep", *words, *three).err
+    assert {"three-learning_rate-0.1.svg", "three-learning_rate-0.5.svg"} <= {path.name for path in tmp_path.iterdir()}
     done = rlsuite("sweep", "sarsa-lambda", "FrozenLake-v1", "--steps", 50, "--seeds", 2, "--lambda", "0:1:0.5")
     assert done.out.startswith("Sweep(3 settings of lambda_ in FrozenLake-v1;")
     reward = ("--c", "1,2", "--measure", "reward", "--steps", 50, "--seeds", 2)

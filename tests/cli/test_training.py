@@ -109,27 +109,13 @@ def test_going_on_with_a_file(rlsuite, tmp_path):
     assert (parts.steps_, parts.q_.tobytes()) == (500, whole.q_.tobytes())
     for flags, sentence in (
         (["--gamma", "0.5"], "--gamma: the parameters of the agent are those in half.npz"),
-        (["--agent", "n=3"], "--agent: the parameters of the agent are those in half.npz"),
+        (["--agent", "n=3"], "--n: the parameters of the agent are those in half.npz"),
         (["--seeds", "3"], "half.npz holds a single agent, and --seeds trains several: give --seed, or none"),
         (["--save-every", "3"], "--save-every 3.0 is the time between two saves: give --save-to as well"),
         (["--save-to", "a.pkl"], "--save-to a.pkl: unknown suffix '.pkl' (choices: .npz)"),
     ):
         done = rlsuite("train", "half.npz", *lake, *flags)
         assert (done.code, done.err) == (2, f"rlsuite: error: {sentence}\n")
-
-
-def test_former_names_of_flags_work_and_the_warning_shows_the_present_ones(rlsuite, tmp_path):
-    former = ("--steps=300", "--seed=3", "--checkpoint-every=100", "--checkpoint", "run.npz", "--every", "30")
-    done = rlsuite("train", "sarsa", "FrozenLake-v1", "--no-regret", *former)
-    assert done.code == 0
-    assert rl.load(tmp_path / "run.npz").steps_ == 300
-    pairs = [("checkpoint-every", "record-every"), ("checkpoint", "save-to"), ("every", "save-every")]
-    assert done.err.splitlines()[:3] == [
-        f"rlsuite: warning: --{one} is called --{other} since rlsuite 0.2, and a later version will not know the former"
-        " name"
-        for one, other in pairs
-    ]
-    assert "--record-every=100" in done.err.splitlines()[3]
 
 
 FRESH = """

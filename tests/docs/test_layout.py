@@ -31,7 +31,7 @@ FAMILIES = {
     ),
     "approximation/policies/test_policy_search": "approximation/policies: candidates",
     "cli/test_face": "cli: load outcome output",
-    "cli/test_filtering": "cli: beliefs filter_table",
+    "cli/test_filtering": "cli: filter_table",
     "cli/test_solving": "cli: figures",
     "core/test_compilation": "core: machine_code refusals",
     "environments/test_asking": "environments: child_process",

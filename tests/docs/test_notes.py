@@ -13,7 +13,8 @@ import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - as the command line does
 from rlsuite import cli
 from rlsuite.cli import main
-from rlsuite.cli.options import agent_of, keywords
+from rlsuite.cli.flags import agent_of
+from rlsuite.cli.options import keywords
 from rlsuite.core.described import describe
 from rlsuite.environments.finding import find_env
 from rlsuite.experiments import AgentEntry, EnvironmentEntry, Experiment
