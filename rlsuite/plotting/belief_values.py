@@ -29,7 +29,6 @@ from rlsuite.plotting.figure import (
     finish,
     open_axes,
     takes_look,
-    write_in_full,
 )
 from rlsuite.plotting.figure_list import figure_of_plan
 from rlsuite.plotting.labels import counted, names, title_of_model, title_of_plan
@@ -301,7 +300,6 @@ def _frame(axes: "Axes", found: list[Region]) -> None:
     span = float(np.ptp(best)) or max(abs(float(best[0])), 1.0) / 4.0
     axes.set_xlim(0.0, 1.0)
     axes.set_ylim(float(best.min()) - BELOW * span, float(best.max()) + ABOVE * span)
-    write_in_full(axes.yaxis)
 
 
 def _write_thresholds(axes: "Axes", changes: list[float]) -> None:
@@ -438,10 +436,7 @@ def belief_simplex(
     axes = open_axes(look, (WIDTH, WIDTH * (HEIGHT + 2 * MARGIN) / (1.0 + 2 * MARGIN)))
     if parts:
         _draw_parts(axes, given.pomdp, parts, actions)
-        said += [
-            "Colour: action of the plan.",
-            f"White lines: between the {len(parts):,} vectors that are best somewhere.",
-        ]
+        said.append(f"Colour: action of the plan, of {len(parts):,} vectors that are best somewhere.")
     _draw_triangle(axes, names(model.state_labels, 3, "state"))
     x, y = in_triangle(np.asarray(model.start)[np.newaxis])
     axes.plot(x, y, "*", color=INK, markersize=11, markeredgecolor="white", label="start belief", zorder=4)
@@ -491,7 +486,7 @@ def _draw_parts(
         label = "_part" if action in named else labels[action]
         named.add(action)
         colour = looks[labels[action]].colour
-        axes.fill(*in_triangle(parts[number]), facecolor=(colour, 0.65), edgecolor="white", linewidth=0.6, label=label)
+        axes.fill(*in_triangle(parts[number]), facecolor=(colour, 0.65), linewidth=0.0, label=label)
 
 
 def _draw_triangle(axes: "Axes", states: list[str]) -> None:

@@ -10,21 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.core.checks import positive_number
+from rlsuite.core.checks import one_of, positive_number
 from rlsuite.plotting.figure import (
     CURVE_SIZE,
     AxesKeywords,
     count_along,
     dress_curves,
+    evenly,
     finish,
     open_axes,
     takes_look,
-    write_in_full,
 )
 from rlsuite.plotting.figure_list import figure_of_plan, figure_of_solution
 from rlsuite.plotting.intervals import FEW_POINTS, identical
 from rlsuite.plotting.labels import by_label, common_title
-from rlsuite.plotting.style import OPTIMUM, Palette
+from rlsuite.plotting.style import OPTIMUM, Palette, drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,8 +95,7 @@ def gap(
     (True, True)
     """
     named = by_label("gap", plans, "lower_bound", " for a POMDP")
-    if against not in AXES:
-        raise errors.ParameterError(errors.unknown("axis to draw against", against, AXES))
+    one_of("axis to draw against", against, AXES)
     curves = {label: _bounds(plan, against) for label, plan in named.items()}
     unbounded = [label for label, found in curves.items() if not found.x.size]
     if len(unbounded) == len(curves):
@@ -164,30 +163,21 @@ def _short(width: float) -> str:
 
 
 def _ticks(axes: "Axes", against: str, logarithmic: bool) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import LogLocator, NullFormatter
 
-    write_in_full(axes.yaxis)
     if against == "iterations":
         count_along(axes)
     elif logarithmic:
         begin, end = axes.get_xlim()
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if end < 1e3 * begin else (1.0,)))
-        axes.xaxis.set_major_formatter(FuncFormatter(_seconds))
+        axes.xaxis.set_major_formatter("{x:.6g}")
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         axes.set_xlim(0.0, 1.01 * axes.dataLim.x1 or 1.0)
-        write_in_full(axes.xaxis)
-
-
-def _seconds(seconds: float, position: int | None = None) -> str:
-    return f"{seconds:.6g}"
 
 
 MOST_POINTS: Final = 1_000
 """A longer trace is drawn at this many evenly spread entries, the first and the last among them."""
-
-BRIEF: Final = 0.1
-"""Seconds below which time is written in milliseconds."""
 
 
 @figure_of_solution(on_grid=False)
@@ -236,8 +226,7 @@ def convergence(
     ('log', '2 states, 2 actions, gamma 0.9')
     """
     named = by_label("convergence", solutions, "trace")
-    if against not in AXES:
-        raise errors.ParameterError(errors.unknown("axis to draw against", against, AXES))
+    one_of("axis to draw against", against, AXES)
     curves = {label: _curve(solution, against) for label, solution in named.items()}
     uncertified = [label for label, (x, _) in curves.items() if not x.size]
     if len(uncertified) == len(curves):
@@ -249,18 +238,10 @@ def convergence(
     for label, (x, bound) in curves.items():
         if x.size:
             marker = "o" if x.size <= FEW_POINTS else ""
-            style: Any = {"color": looks[label].colour, "linestyle": looks[label].line, "linewidth": 1.8}
-            axes.plot(x, bound, label=label, marker=marker, markersize=3.5, **style)
+            axes.plot(x, bound, label=label, marker=marker, markersize=3.5, **drawn(looks[label], 1.8))
     said = ["Error bound: certified bound on the error of value and policy; what is not certified yet is left out."]
     if tol is not None:
-        axes.axhline(
-            positive_number("tol", tol),
-            label="tolerance",
-            color=OPTIMUM.colour,
-            linestyle=OPTIMUM.line,
-            linewidth=1.4,
-            zorder=1.5,
-        )
+        axes.axhline(positive_number("tol", tol), label="tolerance", **drawn(OPTIMUM))
     if uncertified:
         said.append(f"Never certified: {', '.join(uncertified)}.")
     dress_curves(axes, common_title(solution.lookahead.mdp for solution in named.values()), against, "error bound")
@@ -273,25 +254,15 @@ def _curve(solution: "Solution", against: str) -> tuple[NDArray[np.float64], NDA
     """Where the error bound was finite, and how large."""
     bound = solution.trace.error_bound
     known = np.flatnonzero(np.isfinite(bound) & (bound > 0.0))  # 0 has no logarithm
-    if known.size > MOST_POINTS:
-        known = known[np.linspace(0, known.size - 1, MOST_POINTS).round().astype(np.int64)]
+    known = known[evenly(known.size, MOST_POINTS)]
     return np.asarray(getattr(solution.trace, against), dtype=np.float64)[known], bound[known]
 
 
 def _error_ticks(axes: "Axes", against: str) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+    from matplotlib.ticker import LogLocator, NullLocator
 
     axes.yaxis.set_major_locator(LogLocator(numticks=8))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.set_xlim(0.0, 1.01 * axes.dataLim.x1 or 1.0)
     if against == "iterations":
         count_along(axes)
-    elif axes.get_xlim()[1] < BRIEF:
-        axes.set_xlabel("milliseconds")
-        axes.xaxis.set_major_formatter(FuncFormatter(_in_milliseconds))
-    else:
-        write_in_full(axes.xaxis)
-
-
-def _in_milliseconds(seconds: float, position: int | None = None) -> str:
-    return f"{1e3 * seconds:.6g}"

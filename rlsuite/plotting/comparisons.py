@@ -10,7 +10,7 @@ import numpy as np
 from rlsuite.errors import ParameterError
 from rlsuite.plotting.figure import CAPTION_INK, CURVE_SIZE, AxesKeywords, dress_curves, finish, open_axes, takes_look
 from rlsuite.plotting.labels import in_title
-from rlsuite.plotting.style import MOST_NAMES, OPTIMUM, REST, Palette, others, unnamed
+from rlsuite.plotting.style import MOST_NAMES, OPTIMUM, REST, Palette, drawn, others, unnamed
 from rlsuite.training.statistics import interval_method
 
 if TYPE_CHECKING:
@@ -52,14 +52,14 @@ def final_values(comparison: "Comparison", *, palette: Palette | None = None, **
     numbers = [row.seeds for row in comparison]
     seeds = " or ".join(map(str, sorted(set(numbers))))
     if len(comparison.results) == 1:
-        title, quantity = in_title(comparison[0].environment), comparison[0].measure
+        quantity = comparison[0].measure
         points = {row.agent: (row.mean, row.low, row.high) for row in comparison}
         said = [f"Mean over {seeds} seeds, 95 % interval: {interval_method(min(numbers))}."]
         known = {row.optimum for row in comparison if row.optimum is not None}
         for optimum in known:
-            axes.axvline(optimum, color=OPTIMUM.colour, linestyle=OPTIMUM.line, linewidth=1.2, label="optimum")
+            axes.axvline(optimum, label="optimum", **drawn(OPTIMUM))
     else:
-        title, quantity = f"{len(comparison.results)} environments", OVER_ALL
+        quantity = OVER_ALL
         points = {agent: tuple(one) for agent, one in comparison.aggregate("iqm").items()}
         said = [SCORES, BOOTSTRAP]
     for place, agent in enumerate(agents):
@@ -67,7 +67,7 @@ def final_values(comparison: "Comparison", *, palette: Palette | None = None, **
         if low is not None and high is not None:
             axes.hlines(place, low, high, color=looks[agent].colour, linewidth=3.0, alpha=0.6)
         axes.plot([mean], [place], marker="o", markersize=6.0, linestyle="none", color=looks[agent].colour)
-    dress_curves(axes, title, quantity, "")
+    dress_curves(axes, _title(comparison), quantity, "")
     axes.set_yticks(range(len(agents)), agents)
     axes.tick_params(axis="y", colors=CAPTION_INK)
     axes.set_ylim(len(agents) - 0.5, -0.5)
@@ -111,23 +111,15 @@ def performance_profile(
             continue
         colour = looks[agent].colour
         axes.fill_between(levels, low, high, step="post", color=colour, alpha=0.20, linewidth=0, label=unnamed(agent))
-        axes.step(
-            levels,
-            share,
-            where="post",
-            label=agent,
-            color=colour,
-            linestyle=looks[agent].line,
-            linewidth=1.8,
-        )
-    title = (
-        in_title(comparison[0].environment)
-        if len(comparison.results) == 1
-        else f"{len(comparison.results)} environments"
-    )
-    dress_curves(axes, title, "score", "share of the runs with at least this score")
+        axes.step(levels, share, where="post", label=agent, **drawn(looks[agent], 1.8))
+    dress_curves(axes, _title(comparison), "score", "share of the runs with at least this score")
     axes.set_ylim(-0.02, 1.02)
     return finish(axes, look, [SCORES, BOOTSTRAP, *others(len(named), len(profiles))])
+
+
+def _title(comparison: "Comparison") -> str:
+    several = len(comparison.results)
+    return in_title(comparison[0].environment) if several == 1 else f"{several} environments"
 
 
 def _check(comparison: object, figure: str) -> None:

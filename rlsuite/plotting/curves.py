@@ -9,13 +9,13 @@ Every function here takes the `Results` of one agent or of several agents in one
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.core.checks import one_of
 from rlsuite.core.narrowing import is_mapping
 from rlsuite.errors import ParameterError
 from rlsuite.plotting.figure import (
@@ -23,16 +23,16 @@ from rlsuite.plotting.figure import (
     CurveKeywords,
     count_along,
     dress_curves,
+    evenly,
     finish,
     open_axes,
     takes_look,
-    write_in_full,
 )
 from rlsuite.plotting.figure_list import figure_of_results, only_of
 from rlsuite.plotting.intervals import Curve, draw_curves
 from rlsuite.plotting.labels import in_title, is_agent
 from rlsuite.plotting.style import MOST_NAMES, OPTIMUM, Look, Palette
-from rlsuite.training.results import Bounds, Record, Results, mean_bounds
+from rlsuite.training.results import UNKNOWN, Bounds, Record, Results, mean_bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ def against_episodes(run: Results, window: int) -> Curve:
     """Smoothed returns of the n-th episodes of all seeds, up to the last that every seed finished."""
     common = min(len(record.episode_return) for record in run.records)
     samples = np.stack([smoothed(record.episode_return[:common], window) for record in run.records])
-    shown = _spread(1, common)
+    shown = 1 + evenly(common, MOST_POINTS)
     return Curve(run.agent, shown.astype(np.float64), samples[:, shown - 1], mean_bounds(run.records, "return_range"))
 
 
@@ -101,7 +101,7 @@ def against_steps(run: Results, window: int) -> Curve:
         raise ParameterError(
             f"the seeds of {run.agent} have no common time at which all have finished an episode: train longer"
         )
-    steps = _spread(first, last)
+    steps = first + evenly(last - first + 1, MOST_POINTS)
     samples = [
         smoothed(record.episode_return, window)[np.searchsorted(end, steps, side="right") - 1]
         for record, end in zip(run.records, ends, strict=True)
@@ -119,35 +119,35 @@ def cut_short(runs: list[Results]) -> list[str]:
     return [f"Cut to the episodes that every seed finished ({listed})."]
 
 
-def _spread(first: int, last: int) -> NDArray[np.int64]:
-    """At most `MOST_POINTS` whole numbers from `first` to `last`, both included."""
-    return np.unique(np.linspace(first, last, min(MOST_POINTS, last - first + 1)).astype(np.int64))
-
-
 UNITS: Final = {"steps": "environment steps", "episodes": "episodes"}
 """Labels of the units of time."""
 
 RETURN: Final = "return per episode"
 
-SMOOTHING: Final = 50
+SMOOTHING: Final = 10
 """By default a return is averaged over the number of episodes divided by this."""
+
+WIDEST: Final = 100
+"""By default it is averaged over so many episodes at most."""
 
 
 @figure_of_results
 @takes_look
-def cumulative_reward(
-    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[CurveKeywords]
-) -> "Axes":
-    """Sum of all rewards so far.
+def cumulative_reward(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]) -> "Axes":
+    """Sum of all rewards so far, beside that of an optimal policy; agents with the same seeds are compared in pairs.
+
+    The dashed line is what the best policy earns, where that is known: of bandits, whose episodes are one step, the
+    time times the best mean reward; of agents that do not discount, the number of episodes times the best return.
+
+    If several agents have the same seeds, the band of each is that of the mean difference to the best agent, seed by
+    seed, drawn around its own line: where it leaves out the line of the best agent, the two differ.
 
     Parameters
     ----------
     results
         What `train` returned; of several agents in the same environment, a list of these. Or agents that have learned.
-    palette
-        Looks of all agents of the run; None: a palette of these agents alone.
     **look
-        Axes, title, limits and band: the keywords of `CurveKeywords`.
+        Axes, title, limits, band and palette: the keywords of `CurveKeywords`.
 
     Returns
     -------
@@ -164,20 +164,19 @@ def cumulative_reward(
         If an agent has one seed only.
     """
     runs = _checked(results, "cumulative_reward")
-    curves = [_over_time(run, "cumulative_reward") for run in runs]
-    return _draw(runs, curves, "cumulative reward", UNITS[runs[0].unit], [], None, look, palette)
+    optima = _optima(runs, runs[0].unit)
+    curves = _measured(runs, "cumulative_reward")
+    return _draw(runs, curves, "cumulative reward", [], look, optima=optima, grows=True)
 
 
 @figure_of_results
 @takes_look
-def regret(
-    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[CurveKeywords]
-) -> "Axes":
+def regret(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]) -> "Axes":
     """Sum of all optimality gaps ``V*(s) - Q*(s, a)`` so far, the loss against the optimal policy.
 
     Parameters
     ----------
-    results, palette, **look
+    results, **look
         As for `cumulative_reward`.
 
     Returns
@@ -196,21 +195,18 @@ def regret(
     """
     runs = _checked(results, "regret")
     _require(runs, lambda record: record.regret.size > 0, "no regret: the optimum of {environment} is not known{why}")
-    curves = [replace(_over_time(run, "regret"), bounds=Bounds(low=0.0)) for run in runs]
     note = "Regret: sum of V*(s) - Q*(s, a) over the steps so far."
-    return _draw(runs, curves, "regret", UNITS[runs[0].unit], [note], None, look, palette, sign=-1.0)
+    return _draw(runs, _measured(runs, "regret"), "regret", [note], look, sign=-1.0)
 
 
 @figure_of_results
 @takes_look
-def evaluation(
-    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[CurveKeywords]
-) -> "Axes":
+def evaluation(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]) -> "Axes":
     """Value of the greedy policy at the start, at each evaluation; the exact optimum as a dashed line.
 
     Parameters
     ----------
-    results, palette, **look
+    results, **look
         As for `cumulative_reward`.
 
     Returns
@@ -228,26 +224,20 @@ def evaluation(
         If an agent has one seed only.
     """
     runs = _checked(results, "evaluation")
-    _require(runs, lambda record: record.evaluation.size > 0, "no evaluations: train with evaluate_every=")
-    curves = [_evaluated(run, "evaluation", mean_bounds(run.records, "value_bounds")) for run in runs]
-    learns = [run for run in runs if not run.records[0].follows]
-    optima = {run.agent: np.array(known) for run in learns if (known := _known_optima(run))}
-    which = _policy_of(runs)
+    curves, which = _measured(runs, "evaluation"), _policy_of(runs)
     note = f"Value: expected return of the {which} from the start, discounted as the agent does."
-    unit = UNITS[runs[0].unit]
-    return _draw(runs, curves, f"discounted value of the {which}", unit, [note], optima, look, palette)
+    optima = _optima(runs)
+    return _draw(runs, curves, f"discounted value of the {which}", [note], look, optima=optima)
 
 
 @figure_of_results
 @takes_look
-def evaluation_return(
-    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[CurveKeywords]
-) -> "Axes":
-    """Undiscounted return of the greedy policy, at each evaluation: the number that is usually published.
+def evaluation_return(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]) -> "Axes":
+    """Undiscounted return of the greedy policy, at each evaluation, the number that is usually published; the optimum.
 
     Parameters
     ----------
-    results, palette, **look
+    results, **look
         As for `cumulative_reward`.
 
     Returns
@@ -265,17 +255,15 @@ def evaluation_return(
         If an agent has one seed only.
     """
     runs = _checked(results, "evaluation_return")
-    _require(runs, lambda record: record.evaluation_return.size > 0, "no evaluations: train with evaluate_every=")
+    curves, which = _measured(runs, "evaluation_return"), _policy_of(runs)
     _require(
         runs,
         lambda record: bool(np.isfinite(record.evaluation_return).all()),
         "a greedy policy that may never reach an end; give the environment a time limit (max_episode_steps=)",
     )
-    curves = [_evaluated(run, "evaluation_return", mean_bounds(run.records, "return_bounds")) for run in runs]
-    which = _policy_of(runs)
     note = f"Return: expected sum of rewards of an episode of the {which}, not discounted."
-    unit = UNITS[runs[0].unit]
-    return _draw(runs, curves, f"undiscounted return of the {which}", unit, [note], None, look, palette)
+    optima = _optima(runs, "episodes")
+    return _draw(runs, curves, f"undiscounted return of the {which}", [note], look, optima=optima)
 
 
 def _policy_of(runs: Sequence[Results]) -> str:
@@ -287,14 +275,12 @@ def _policy_of(runs: Sequence[Results]) -> str:
 @figure_of_results
 @only_of(lambda run: any(record.value_error.size for record in run.records))
 @takes_look
-def value_error(
-    results: "Given | Sequence[Given]", *, palette: Palette | None = None, **look: Unpack[CurveKeywords]
-) -> "Axes":
+def value_error(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]) -> "Axes":
     """Root mean squared error of learned state values, at each evaluation, against the exact values of the policy.
 
     Parameters
     ----------
-    results, palette, **look
+    results, **look
         As for `cumulative_reward`.
 
     Returns
@@ -313,16 +299,15 @@ def value_error(
         If an agent has one seed only.
     """
     runs = _checked(results, "value_error")
-    _require(runs, lambda record: record.evaluation.size > 0, "no evaluations: train with evaluate_every=")
+    curves = _measured(runs, "value_error")
     _require(
         runs,
         lambda record: record.value_error.size > 0,
         "no errors of state values: agents such as TD and TDLambda learn them, and the environment needs a model{why}",
     )
-    curves = [_evaluated(run, "value_error", Bounds(low=0.0)) for run in runs]
     note = "Error: root mean square over the states, against the exact values of the policy."
-    quantity, unit = "RMS error of the state values", UNITS[runs[0].unit]
-    return _draw(runs, curves, quantity, unit, [note], None, look, palette, sign=-1.0)
+    quantity = "RMS error of the state values"
+    return _draw(runs, curves, quantity, [note], look, sign=-1.0)
 
 
 @figure_of_results
@@ -332,14 +317,13 @@ def episode_return(
     *,
     against: Literal["episodes", "steps"] = "episodes",
     smooth: int | None = None,
-    palette: Palette | None = None,
     **look: Unpack[CurveKeywords],
 ) -> "Axes":
     """Sum of rewards of each episode.
 
     Parameters
     ----------
-    results, palette, **look
+    results, **look
         As for `cumulative_reward`.
     against
         ``"episodes"``: the n-th episodes of all seeds are averaged, up to the last episode that all seeds of an agent
@@ -347,7 +331,7 @@ def episode_return(
         which every seed has finished one to the step at which the first seed finished its last.
     smooth
         Before seeds are averaged, each return is replaced by the mean of the latest `smooth` returns of its seed
-        (fewer at the beginning); 1 for none. None: one fiftieth of the episodes.
+        (fewer at the beginning); 1 for none. None: a tenth of the episodes, 100 at most.
 
     Returns
     -------
@@ -364,18 +348,17 @@ def episode_return(
         If an agent has one seed only.
     """
     runs = _checked(results, "episode_return")
-    if against not in UNITS:
-        raise errors.ParameterError(errors.unknown("axis to draw against", against, UNITS))
+    one_of("axis to draw against", against, UNITS)
     if smooth is not None and smooth < 1:
         raise errors.ParameterError(f"smooth={smooth}, needed at least 1 episode (1: no smoothing)")
     _require(runs, lambda record: record.episode_return.size > 0, "no finished episode in seed {seed}: train longer")
     fewest = min(len(record.episode_return) for run in runs for record in run.records)
-    window = max(1, fewest // SMOOTHING) if smooth is None else smooth
+    window = max(1, min(fewest // SMOOTHING, WIDEST)) if smooth is None else smooth
     curves = [(against_episodes if against == "episodes" else against_steps)(run, window) for run in runs]
     notes = [] if window == 1 else [f"Each return is the mean of the latest {window} episodes of its seed."]
     if against == "episodes":
         notes += cut_short(runs)
-    return _draw(runs, curves, RETURN, UNITS[against], notes, None, look, palette)
+    return _draw(runs, curves, RETURN, notes, look, unit=against)
 
 
 def _checked(results: "Given | Sequence[Given]", figure: str) -> list[Results]:
@@ -428,47 +411,86 @@ def _require(runs: list[Results], holds: Callable[[Record], bool], complaint: st
                 raise errors.ParameterError(f"the results of {run.agent} hold {message}")
 
 
-def _over_time(run: Results, name: str) -> Curve:
-    return Curve(run.agent, run.time.astype(np.float64), run.stacked(name))
+SUMS: Final = ("cumulative_reward", "regret")
+"""Curves of what has come together since the beginning."""
+
+BOUNDS: Final[Mapping[str, Literal["value_bounds", "return_bounds"]]] = {
+    "evaluation": "value_bounds",
+    "evaluation_return": "return_bounds",
+}
+"""Bounds of what is evaluated, by curve."""
 
 
-def _evaluated(run: Results, name: str, bounds: Bounds) -> Curve:
-    return Curve(run.agent, run.evaluation_time.astype(np.float64), run.stacked(name), bounds)
+def _measured(runs: list[Results], name: str) -> list[Curve]:
+    """One quantity of each agent at the times at which it was measured; sums begin with 0."""
+    summed = name in SUMS
+    if not summed:
+        _require(runs, lambda record: record.evaluation.size > 0, "no evaluations: train with evaluate_every=")
+    curves: list[Curve] = []
+    for run in runs:
+        time, samples = np.asarray(run.time if summed else run.evaluation_time, np.float64), run.stacked(name)
+        if summed and time[0] > 0.0:
+            time, samples = np.insert(time, 0, 0.0), np.insert(samples, 0, 0.0, axis=1)
+        never_negative = Bounds(low=0.0) if name in ("regret", "value_error") else UNKNOWN
+        bounds = mean_bounds(run.records, BOUNDS[name]) if name in BOUNDS else never_negative
+        curves.append(Curve(run.agent, time, samples, bounds))
+    return curves
 
 
 def _draw(
     runs: list[Results],
     curves: list[Curve],
     quantity: str,
-    unit: str,
     notes: Sequence[str],
-    optima: Mapping[str, NDArray[np.float64]] | None,
     look: CurveKeywords,
-    palette: Palette | None,
+    *,
+    unit: str = "",
+    optima: Mapping[str, NDArray[np.float64]] | None = None,
     sign: float = 1.0,
+    grows: bool = False,
 ) -> "Axes":
-    """Draw curves; the best have names, those that end highest, or lowest with a negative `sign`."""
-    looks = palette or Palette(run.agent for run in runs)
+    """Draw curves; the best have names, those that end highest, or lowest with a negative `sign`.
+
+    Of what `grows`, optima are rates, and seeds are compared in pairs.
+    """
     axes = open_axes(look, CURVE_SIZE)
     alone = [curve.label for curve in curves if curve.n_seeds == 1]
     if alone:
         message = f"one seed for {', '.join(alone)}: no interval can be drawn (train with seeds=10)"
         warnings.warn(message, errors.RlsuiteWarning, stacklevel=errors.level_of_the_caller())
-    lines, dashed = _lines_of(optima or {}, looks)
     ordered = sorted(curves, key=lambda curve: -sign * curve.samples[:, -1].mean())
-    best = {curve.label for curve in ordered[: MOST_NAMES - len(lines)]}
+    best = {curve.label for curve in ordered[: MOST_NAMES - bool(optima)]}
     named, rest = ([curve for curve in curves if (curve.label in best) is told] for told in (True, False))
-    said = [*draw_curves(axes, named, looks, look, references=lines, rest=rest), *notes, *dashed]
-    dress_curves(axes, in_title(runs[0].environment), unit, quantity)
+    looks = look.get("palette") or Palette(curve.label for curve in named)
+    lines, dashed = _lines_of({label: known for label, known in (optima or {}).items() if label in best}, looks)
+    seeds = {tuple(record.seed for record in run.records) for run in runs}
+    pairs = grows and len(seeds) == 1 < min(len(named), *map(len, seeds))
+    to = ordered[0] if pairs else None
+    said = [*draw_curves(axes, named, look, references=lines, rest=rest, to=to, grows=grows), *notes, *dashed]
+    dress_curves(axes, in_title(runs[0].environment), UNITS[unit or runs[0].unit], quantity)
     count_along(axes)  # steps and episodes are whole numbers
-    write_in_full(axes.yaxis)
     return finish(axes, look, said)
 
 
-def _known_optima(run: Results) -> list[float]:
-    """The optimal value of every seed's problem; empty unless all are known."""
-    known = [record.optimal_value for record in run.records if record.optimal_value is not None]
-    return known if len(known) == len(run.records) else []
+def _optima(runs: Sequence[Results], unit: str = "") -> dict[str, NDArray[np.float64]]:
+    """The optimum of every seed's problem (n_seeds,), of the agents that learn to act and of which all are known.
+
+    With a unit of time, what the best policy earns in it without discount.
+    """
+    learns = [run for run in runs if not run.records[0].follows and (not unit or _pays(run, unit))]
+    found = {run.agent: [record.optimal_value for record in run.records] for run in learns}
+    return {agent: np.array(known) for agent, known in found.items() if None not in known}
+
+
+def _pays(run: Results, unit: str) -> bool:
+    """Whether the optimal value is what is earned in a unit of time: each episode is one step, or nothing discounts.
+
+    Of episodes without discount it is so if they have no time limit: then the range of their returns is not finite.
+    """
+    if all(record.episode_length.size and record.episode_length.max() == 1 for record in run.records):
+        return True
+    endless = not np.isfinite([record.return_range for record in run.records]).all()
+    return unit == "episodes" and run.gamma == 1.0 and bool(endless)
 
 
 def _lines_of(

@@ -9,8 +9,8 @@ import numpy as np
 
 from rlsuite.core.aliases import Observation
 from rlsuite.errors import ParameterError
-from rlsuite.plotting.figure import CURVE_SIZE, AxesKeywords, dress_curves, finish, open_axes, takes_look, write_in_full
-from rlsuite.plotting.style import Palette
+from rlsuite.plotting.figure import CURVE_SIZE, AxesKeywords, dress_curves, finish, open_axes, takes_look
+from rlsuite.plotting.style import Palette, drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,11 +77,9 @@ def arm_posteriors(
         x, y = quantiles[:, arm], np.where(np.isfinite(heights[:, arm]), heights[:, arm], np.nan)
         inside = (x >= ends[0][row, arm]) & (x <= ends[1][row, arm])
         ax.fill_between(x, y, where=inside, color=looks[label].colour, alpha=0.20, linewidth=0)
-        ax.plot(x, y, label=label, color=looks[label].colour, linestyle=looks[label].line, linewidth=1.8)
+        ax.plot(x, y, label=label, **drawn(looks[label], 1.8))
     ax.set_ylim(bottom=0.0)
     pulls = ", ".join(f"{agent.visits_[row, arm]:,}" for arm in arms)
     said = [f"Shaded: {CREDIBLE:.0%} credible interval of the mean of each arm.", f"Pulls: {pulls}."]
     dress_curves(ax, type(agent).__name__, "mean reward", "density")
-    write_in_full(ax.xaxis)
-    write_in_full(ax.yaxis)
     return finish(ax, look, said)

@@ -6,7 +6,6 @@ of its sliders, and needs neither Python nor a network. `exploring.js` draws for
 
 import inspect
 import itertools
-import json
 import math
 import os
 import warnings
@@ -23,6 +22,7 @@ from rlsuite.core.files import replacing
 from rlsuite.core.narrowing import is_sequence
 from rlsuite.errors import ConvergenceWarning, MissingPackage, ParameterError, RlsuiteError
 from rlsuite.plotting.explorer_pictures import Picture, extremes, look, picture_of_answer
+from rlsuite.plotting.figure import in_script
 
 if TYPE_CHECKING:  # it is newer than the oldest typing_extensions that is allowed
     from typing_extensions import TypeIs
@@ -197,7 +197,7 @@ class Explorer:
             "at": self.begin(),
             "pictures": pictures,
         }
-        return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+        return in_script(data)
 
     def _told(self) -> list[dict[str, object]]:
         return [{"name": slider.name, "texts": slider.texts} for slider in self.sliders]

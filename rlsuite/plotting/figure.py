@@ -8,6 +8,7 @@ Figures that `write` draws are an exception. matplotlib is imported when the fir
 # (matplotlib leaves the keywords of its drawing functions untyped.)
 
 import io
+import json
 import os
 import re
 import textwrap
@@ -18,6 +19,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec, TypedDict, cast
 from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.core.files import replacing
@@ -31,6 +35,8 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
     from matplotlib.transforms import Transform
+
+    from rlsuite.plotting.style import Palette
 
 Given = ParamSpec("Given")
 
@@ -91,16 +97,19 @@ class ColourKeywords(AxesKeywords, total=False):
 
 
 class CurveKeywords(AxesKeywords, total=False):
-    """The `AxesKeywords`, and how sure the bands of curves are.
+    """The `AxesKeywords`, how sure the bands of curves are, and their looks.
 
     Attributes
     ----------
     band : {"pointwise", "simultaneous"}, optional
         ``"pointwise"``, the default: at each time, the 95 % interval of the mean. ``"simultaneous"``: the whole curve
         of the true mean lies in the band with this confidence, see `rlsuite.training.statistics.simultaneous_band`.
+    palette : Palette, optional
+        Looks of all agents of the run; by default a palette of those drawn.
     """
 
     band: Literal["pointwise", "simultaneous"] | None
+    palette: "Palette | None"
 
 
 takes_look: Final = shows_keywords(dict.fromkeys({**ColourKeywords.__annotations__, **CurveKeywords.__annotations__}))
@@ -243,7 +252,9 @@ def write_title(ax: "Axes", text: str, above: float = 6.0) -> None:
 
 
 def dress_curves(ax: "Axes", title: str, x_label: str, y_label: str) -> None:
-    """Title, labels, light grid lines and a legend above the axes, once all lines are drawn."""
+    """Title, labels, light grid lines and a legend above the axes, once all lines are drawn; numbers in full."""
+    from matplotlib.ticker import ScalarFormatter
+
     handles, labels = ax.get_legend_handles_labels()
     write_title(ax, title, above=legend_above(ax, dict(zip(labels, handles, strict=True))))
     ax.set_xlabel(x_label, fontsize=LABEL_SIZE, color=INK)
@@ -251,11 +262,12 @@ def dress_curves(ax: "Axes", title: str, x_label: str, y_label: str) -> None:
     ax.tick_params(labelsize=TICK_SIZE, labelcolor=INK, color=CAPTION_INK)
     ax.grid(color=GRID_INK, linewidth=0.8)
     ax.set_axisbelow(True)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_color(CAPTION_INK)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(CAPTION_INK)
     ax.margins(x=0.01)
+    for axis in (ax.xaxis, ax.yaxis):
+        if isinstance(axis.get_major_formatter(), ScalarFormatter):  # neither names nor logarithms
+            write_in_full(axis)
 
 
 def count_along(ax: "Axes") -> None:
@@ -263,7 +275,6 @@ def count_along(ax: "Axes") -> None:
     from matplotlib.ticker import MaxNLocator
 
     ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
-    write_in_full(ax.xaxis)
 
 
 def write_caption(ax: "Axes", sentences: list[str]) -> None:
@@ -290,7 +301,7 @@ def write_caption(ax: "Axes", sentences: list[str]) -> None:
     caption.set_gid(CAPTION_ID)
 
 
-def legend_above(ax: "Axes", handles: Mapping[str, Any], handlelength: float = 2.8) -> float:
+def legend_above(ax: "Axes", handles: Mapping[str, Any], handlelength: float = 4.0) -> float:
     """Draw a legend above the axes, where it can cover nothing; return how many points above them a title stands."""
     if not handles:
         return 6.0
@@ -329,16 +340,24 @@ UNITS: Final = ((1e9, 1e9, " G"), (1e6, 1e6, " M"), (1e4, 1e3, " k"), (0.0, 1.0,
 MOST_DECIMALS: Final = 7
 
 
+def evenly(n: int, most: int) -> "NDArray[np.int64]":
+    """At most so many of the numbers 0 to n - 1, evenly spread, the first and the last among them.
+
+    >>> evenly(9, 3).tolist(), evenly(2, 3).tolist()
+    ([0, 4, 8], [0, 1])
+    """
+    return np.linspace(0, n - 1, min(n, most)).astype(np.int64)
+
+
 def write_in_full(axis: "Axis") -> None:
     """Write each tick of an axis in full, in one unit for all of them."""
-    from matplotlib.ticker import FuncFormatter
 
-    def text(tick: float, position: int | None = None) -> str:
+    def text(tick: float, position: float) -> str:
         low, high = sorted(axis.get_view_interval())
         ticks: list[float] = [one for one in axis.get_majorticklocs().tolist() if low <= one <= high]
         return tick_text(tick, ticks or [tick]).replace("-", "\N{MINUS SIGN}")
 
-    axis.set_major_formatter(FuncFormatter(text))
+    axis.set_major_formatter(text)
 
 
 def tick_text(tick: float, ticks: Sequence[float]) -> str:
@@ -466,6 +485,18 @@ def for_a_file() -> Generator[None]:
         yield
     finally:
         _FOR_A_FILE.reset(before)
+
+
+def in_script(data: object) -> str:
+    r"""JSON as it stands in a script of a page, which no text inside ends: the browser looks for these ends first.
+
+    Examples
+    --------
+    >>> print(in_script(["</script>", "<!--"]))
+    ["<\/script>","\u003c!--"]
+    """
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return text.replace("</", "<\\/").replace("<!--", "\\u003c!--")
 
 
 def svg_of(ax: "Axes", salt: str) -> str:

@@ -5,7 +5,7 @@
 
 from typing import TYPE_CHECKING, Final, Unpack
 
-from rlsuite.plotting.figure import CURVE_SIZE, AxesKeywords, dress_curves, finish, open_axes, takes_look, write_in_full
+from rlsuite.plotting.figure import CURVE_SIZE, AxesKeywords, dress_curves, finish, open_axes, takes_look
 from rlsuite.plotting.style import Palette
 
 if TYPE_CHECKING:
@@ -49,8 +49,6 @@ def pareto_front(front: "ParetoFront", **look: Unpack[AxesKeywords]) -> "Axes":
     ax.fill_between(x, y, low, color=colour, alpha=0.12, linewidth=0)
     ax.set_ylim(bottom=low)
     dress_curves(ax, "What can be had of both", *front.names)
-    write_in_full(ax.xaxis)
-    write_in_full(ax.yaxis)
     said = [
         f"Points: {len(x)} deterministic policies. Lines: mixtures of two.",
         f"No policy lies beyond by more than {front.error_bound:.2g}.",

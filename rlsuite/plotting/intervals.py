@@ -23,9 +23,8 @@ from rlsuite.plotting.figure import (
     finish,
     open_axes,
     takes_look,
-    write_in_full,
 )
-from rlsuite.plotting.style import OPTIMUM, REST, Look, Palette, others, unnamed
+from rlsuite.plotting.style import OPTIMUM, REST, Look, Palette, drawn, others, unnamed
 from rlsuite.training.results import UNKNOWN, Bounds
 from rlsuite.training.statistics import interval_method, mean_interval, simultaneous_band
 
@@ -70,7 +69,9 @@ class Curve:
         return len(self.samples)
 
 
-def draw_band(ax: "Axes", curve: Curve, look: Look, marker: str = "", *, simultaneous: bool = False) -> None:
+def draw_band(
+    ax: "Axes", curve: Curve, look: Look, marker: str = "", *, simultaneous: bool = False, to: Curve | None = None
+) -> None:
     """Draw the mean over seeds as a line, its 95 % interval as a band, and single seeds as thin lines if few.
 
     One seed alone has no interval and gets no band.
@@ -87,12 +88,16 @@ def draw_band(ax: "Axes", curve: Curve, look: Look, marker: str = "", *, simulta
         matplotlib's name of the marker at every measured point; empty for none.
     simultaneous
         Whether the band covers the whole curve of the true mean with its confidence, not each point.
+    to
+        Another curve, of the same seeds and times: the band is the interval of the mean difference to it, around the
+        line. None: that of the mean.
     """
     mean = curve.samples.mean(axis=0)
     beside = unnamed(curve.label)
     if curve.n_seeds > 1:
+        common = 0.0 if to is None else to.samples - to.samples.mean(axis=0)
         band = simultaneous_band if simultaneous else mean_interval
-        _, low, high = band(curve.samples, CONFIDENCE, bounds=curve.bounds)
+        _, low, high = band(curve.samples - common, CONFIDENCE, bounds=curve.bounds)
         if len(curve.x) > 1:
             ax.fill_between(curve.x, low, high, color=look.colour, alpha=0.20, linewidth=0, label=beside)
         else:
@@ -100,26 +105,18 @@ def draw_band(ax: "Axes", curve: Curve, look: Look, marker: str = "", *, simulta
             ax.vlines(curve.x, low, high, color=look.colour, alpha=0.5, linewidth=3.0, label=beside)
         if curve.n_seeds < FEW_SEEDS:
             ax.plot(curve.x, curve.samples.T, color=look.colour, alpha=0.35, linewidth=0.7, label=beside)
-    ax.plot(
-        curve.x,
-        mean,
-        label=curve.label,
-        color=look.colour,
-        linestyle=look.line,
-        linewidth=1.8,
-        marker=marker,
-        markersize=3.5,
-    )
+    ax.plot(curve.x, mean, label=curve.label, marker=marker, markersize=3.5, **drawn(look, 1.8))
 
 
 def draw_curves(
     ax: "Axes",
     curves: Sequence[Curve],
-    looks: Palette,
     look: CurveKeywords,
     of: str = "seeds",
     references: Mapping[str, tuple[float, Look]] | None = None,
     rest: Sequence[Curve] = (),
+    to: Curve | None = None,
+    grows: bool = False,
 ) -> list[str]:
     """Draw curves with their bands, from 0 on, without a few far points; return what the caption says of them.
 
@@ -129,37 +126,44 @@ def draw_curves(
         Where to draw.
     curves
         What to draw.
-    looks
-        Colours and line styles.
     look
-        Keywords of the axes: which differences can be seen depends on the limits and the scale.
+        Keywords of the axes and the palette: which differences can be seen depends on the limits and the scale.
     of
         What the samples are, in the plural.
     references
-        Heights and looks of level lines, by label.
+        Heights and looks of level lines, by label; of what `grows`, heights at the time 1.
     rest
         Curves whose means are grey lines without a name.
+    to
+        Which of the curves the others are compared with, as in `draw_band`.
     """
     simultaneous = one_of("band", look.get("band") or BANDS[0], BANDS) == BANDS[1]
     for curve in rest:
         ax.plot(curve.x, curve.samples.mean(axis=0), color=REST, linewidth=0.8, zorder=1, label=unnamed(curve.label))
+    looks = look.get("palette") or Palette(curve.label for curve in curves)
     for curve in curves:
         marker = "o" if len(curve.x) <= FEW_POINTS else ""
-        draw_band(ax, curve, looks[curve.label], marker, simultaneous=simultaneous)
-    for label, (height, (colour, line)) in (references or {}).items():
-        ax.axhline(height, label=label, color=colour, linestyle=line, linewidth=1.4, zorder=1.5)
-    right = max(float(curve.x.max()) for curve in curves)
+        draw_band(ax, curve, looks[curve.label], marker, simultaneous=simultaneous, to=to)
+    time = max((curve.x for curve in curves), key=np.max)
+    right = float(time.max())
+    heights: list[float] = []
+    for label, (height, its_look) in (references or {}).items():
+        if grows:
+            ax.plot(time, height * time, label=label, **drawn(its_look))
+        else:
+            ax.axhline(height, label=label, **drawn(its_look))
+        heights.append(height * right if grows else height)
     if right > 0.0 <= min(float(curve.x.min()) for curve in curves):
         ax.set_xlim(0.0, 1.01 * right)
     asked = {name: look.get(name) for name in ("xscale", "yscale", "xlim", "ylim")}
     ax.set(**{name: value for name, value in asked.items() if value is not None})
     every = np.concatenate([curve.samples.ravel() for curve in curves])
     low, high = float(every.min()), float(every.max())
-    said = [*sentences(curves, of, simultaneous), *others(len(curves), len(curves) + len(rest))]
+    said = [*sentences(curves, of, simultaneous, to), *others(len(curves), len(curves) + len(rest))]
     if high - low > NOTHING * max(abs(low), abs(high)):
         lines = {curve.label: (curve.x, curve.samples.mean(axis=0)) for curve in curves}
         if look.get("ylim") is None and ax.get_yscale() == "linear":
-            _leave_out_far_points(ax, list(lines.values()), [height for height, _ in (references or {}).values()])
+            _leave_out_far_points(ax, list(lines.values()), heights)
         return said + identical(ax, lines) + _outside(ax, list(lines.values()))
     middle, margin = (low + high) / 2.0, max(abs(high), 1.0) / 2.0
     ax.set_ylim(middle - margin, middle + margin)
@@ -277,7 +281,6 @@ def mean_curves(
     of: str = "runs",
     references: Mapping[str, float] | None = None,
     notes: Sequence[str] = (),
-    palette: Palette | None = None,
     **look: Unpack[CurveKeywords],
 ) -> "Axes":
     """Mean and 95 % band of numbers of your own, over runs, in the style of the other figures.
@@ -295,10 +298,8 @@ def mean_curves(
         Heights of dashed lines, by label: an optimum, a known bound.
     notes
         Further sentences for the caption, such as the unit.
-    palette
-        Looks of all labels; None: a palette of these alone.
     **look
-        Axes, title, labels, limits, scales and band: the keywords of `CurveKeywords`.
+        Axes, title, labels, limits, scales, band and palette: the keywords of `CurveKeywords`.
 
     Returns
     -------
@@ -324,10 +325,8 @@ def mean_curves(
         label: (height, OPTIMUM._replace(line=(0.0, (1.0, 1.0 + number))) if number else OPTIMUM)
         for number, (label, height) in enumerate((references or {}).items())
     }
-    said = [*draw_curves(ax, curves, palette or Palette(samples), look, of, level), *notes]
+    said = [*draw_curves(ax, curves, look, of, level), *notes]
     dress_curves(ax, "", "", "")
-    write_in_full(ax.xaxis)
-    write_in_full(ax.yaxis)
     return finish(ax, look, said)
 
 
@@ -376,7 +375,9 @@ def _curve(label: str, given: ArrayLike | tuple[ArrayLike, ArrayLike], x: ArrayL
     return Curve(label, along, table)
 
 
-def sentences(curves: Sequence[Curve], of: str = "seeds", simultaneous: bool = False) -> list[str]:
+def sentences(
+    curves: Sequence[Curve], of: str = "seeds", simultaneous: bool = False, to: Curve | None = None
+) -> list[str]:
     """Sentences for the caption about the lines and bands of these curves."""
     counts = {curve.label: curve.n_seeds for curve in curves}
     several = sorted(set(counts.values()))
@@ -387,10 +388,11 @@ def sentences(curves: Sequence[Curve], of: str = "seeds", simultaneous: bool = F
     else:
         said = [f"Lines: mean over {of} (" + ", ".join(f"{label}: n = {n:,}" for label, n in counts.items()) + ")."]
     methods = " or ".join(dict.fromkeys(interval_method(n) for n in several if n > 1))
+    mean = "mean" if to is None else f"difference to {to.label} in the same seed, around each line"
     if simultaneous:
-        said.append(f"Bands: the whole curve of the true mean with {CONFIDENCE:.0%} confidence (over {of}).")
+        said.append(f"Bands: the whole curve of the true {mean} with {CONFIDENCE:.0%} confidence (over {of}).")
     else:
-        said.append(f"Bands: {CONFIDENCE:.0%} confidence interval of the mean ({methods}, over {of}).")
+        said.append(f"Bands: {CONFIDENCE:.0%} confidence interval of the {mean} ({methods}, over {of}).")
     if any(1 < n < FEW_SEEDS for n in several):
         said.append(f"Thin lines: single {of}.")
     return said

@@ -5,7 +5,6 @@ the pixels that differ, on top of it; all share one palette. That is a seventh o
 """
 
 import io
-import json
 import os
 import shutil
 import subprocess
@@ -21,6 +20,7 @@ from PIL import Image
 
 from rlsuite.core.files import replacing
 from rlsuite.errors import FileError, MissingPackage, ParameterError
+from rlsuite.plotting.figure import in_script
 from rlsuite.rendering.gif import write_gif
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ PAGE: Final = """<!doctype html>
 <canvas id="frame" role="img" width="{width}" height="{height}"></canvas>
 <script>
   const common = "{common}";
-  const frames = [{frames}];
-  const texts = [{texts}];
+  const frames = {frames};
+  const texts = {texts};
   const [canvas, time, text, play, number] = ["frame", "time", "text", "play", "number"].map(
     id => document.getElementById(id));
   const pictures = [common, ...frames].map(
@@ -174,8 +174,8 @@ def write_movie(
             height=len(pictures[0]),
             width=len(pictures[0][0]),
             common=b64encode(common).decode(),
-            frames=",\n".join(f'"{b64encode(png).decode()}"' for png in differing),
-            texts=",\n".join(json.dumps(frame.text).replace("</", "<\\/") for frame in made),
+            frames=in_script([b64encode(png).decode() for png in differing]),
+            texts=in_script([frame.text for frame in made]),
             pause=round(1000 / per_second),
         )
         unfinished.write_text(page, encoding="utf-8")

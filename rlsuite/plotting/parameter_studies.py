@@ -12,7 +12,7 @@ from rlsuite.errors import ParameterError, unknown
 from rlsuite.plotting.figure import CURVE_SIZE, AxesKeywords, dress_curves, finish, open_axes, takes_look
 from rlsuite.plotting.figure_list import figure_of_results, only_of
 from rlsuite.plotting.labels import in_title
-from rlsuite.plotting.style import MOST_NAMES, OPTIMUM, REST, Palette, others
+from rlsuite.plotting.style import MOST_NAMES, OPTIMUM, REST, Palette, drawn, others
 from rlsuite.training.results import Results
 from rlsuite.training.statistics import interval_method
 
@@ -85,7 +85,7 @@ def parameter_study(
             lines.setdefault(label, []).append((_number(name, run.setting[name]), row))
     sign = sign_of(rows[0].measure)
     ordered = sorted(lines, key=lambda label: -max(sign * row.mean for _, row in lines[label]))
-    named = ordered[:MOST_NAMES] if len(ordered) < MOST_NAMES else ordered[: MOST_NAMES - 1]  # and the optimum
+    named = ordered[: MOST_NAMES - 1]  # and the optimum
     looks = Palette(named)
     axes = open_axes(look, CURVE_SIZE)
     for label, points in lines.items():
@@ -94,16 +94,14 @@ def parameter_study(
         if label not in named:
             axes.plot(x, [row.mean for _, row in points], color=REST, linewidth=0.8, zorder=1)
             continue
-        colour, style = looks[label]
         if all(row.low is not None for _, row in points):
             low, high = ([cast("float", getattr(row, end)) for _, row in points] for end in ("low", "high"))
-            axes.fill_between(x, low, high, color=colour, alpha=0.20, linewidth=0)
-        axes.plot(
-            x, [row.mean for _, row in points], label=label, color=colour, linestyle=style, marker="o", markersize=3.5
-        )
+            axes.fill_between(x, low, high, color=looks[label].colour, alpha=0.20, linewidth=0)
+        means = [row.mean for _, row in points]
+        axes.plot(x, means, label=label, marker="o", markersize=3.5, **drawn(looks[label], 1.5))
     known = {row.optimum for row in rows if row.optimum is not None}
     if len(known) == 1:
-        axes.axhline(known.pop(), color=OPTIMUM.colour, linestyle=OPTIMUM.line, linewidth=1.2, label="optimum")
+        axes.axhline(known.pop(), label="optimum", **drawn(OPTIMUM))
     ticks = sorted({value for points in lines.values() for value, _ in points})
     if look.get("xscale") is None and _is_logarithmic(ticks):
         axes.set_xscale("log")

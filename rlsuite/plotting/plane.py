@@ -305,15 +305,7 @@ def value_surface(
     axes = open_axes(look, PLANE_SIZE)
     scale = colour_scale(values, look)
     shown: Any = np.ma.masked_invalid(values)
-    image = axes.imshow(
-        shown,
-        origin="lower",
-        extent=plane.cells,
-        aspect="auto",
-        interpolation="nearest",
-        cmap=scale.cmap,
-    )
-    image.set_clim(*scale.get_clim())
+    axes.imshow(shown, **_as_cells(plane), cmap=scale.cmap, clim=scale.get_clim())
     said = ["Colour and lines: value."]
     if known.min() < known.max():
         _draw_lines(axes, plane.x, plane.y, values, scale)
@@ -326,6 +318,10 @@ def value_surface(
     write_title(axes, plane.title)
     said += dress_plane(axes, plane, labels)
     return finish(axes, look, said)
+
+
+def _as_cells(plane: Plane) -> dict[str, Any]:
+    return {"origin": "lower", "extent": plane.cells, "aspect": "auto", "interpolation": "nearest"}
 
 
 def _draw_lines(
@@ -437,7 +433,7 @@ def policy_map(
     axes = open_axes(look, PLANE_SIZE)
     looks = _colours(names)
     painted = np.array(looks)[chosen]
-    axes.imshow(painted, origin="lower", extent=plane.cells, aspect="auto", interpolation="nearest")
+    axes.imshow(painted, **_as_cells(plane))
     said = ["Colour: action of the policy."]
     if trace is not None:
         said.append(draw_trace(axes, plane, trace))

@@ -10,6 +10,7 @@ environment together.
 
 import json
 import os
+import shlex
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,9 +28,8 @@ from rlsuite.experiments import Comparison, compare, load_results
 from rlsuite.experiments.aggregates import aggregate, interquartile_mean
 from rlsuite.experiments.folder import read_run
 from rlsuite.experiments.rows import Row, brackets, rows_of, sign_of
-from rlsuite.models.aliases import IndexArray
 from rlsuite.plotting.comparisons import performance_profile
-from rlsuite.plotting.figure import for_a_file, svg_of
+from rlsuite.plotting.figure import evenly, for_a_file, svg_of
 from rlsuite.plotting.figure_list import figures, figures_of
 from rlsuite.plotting.learned_maps import learned_maps
 from rlsuite.plotting.style import Palette, unnamed
@@ -160,7 +160,6 @@ def _about(run: Mapping[str, Any], results: Mapping[str, Sequence[Results]], fol
     """What was run, how far it is, and how to repeat it."""
     config: Config = run["config"]
     seeds: list[int] = config["seeds"]
-    failures = tuple(failure for runs in results.values() for one in runs for failure in one.failures)
     done = sum(len(one.records) for runs in results.values() for one in runs)
     total = len(config["environments"]) * len(config["agents"]) * len(seeds)
     unit = "steps" if config.get("steps") else "episodes"
@@ -170,12 +169,12 @@ def _about(run: Mapping[str, Any], results: Mapping[str, Sequence[Results]], fol
         "agents": len(config["agents"]),
         "environments": len(config["environments"]),
         "length": f"{config[unit]:,} {unit}",
-        "seeds": _seeds_in_words(seeds),
-        "n_seeds": len(seeds),
+        **_common(results, seeds),
         "done": f"{done:,} of {total:,} runs are done" if done < total else "",
-        "failures": failure_table(failures) if failures else "",
         "command": run.get("command", ""),
         "folder": folder.resolve().name,
+        "quoted": repr,
+        "shell": shlex.quote,
         "processor": versions.pop("processor", ""),
         "versions": versions,
         "config": json.dumps(config, indent=1) if len(config["agents"]) <= MOST_LINES else "",
@@ -186,28 +185,26 @@ def _about_these(results: Mapping[str, Sequence[Results]], name: str) -> dict[st
     """The same of results that are in no folder: what they know of themselves."""
     runs = [one for them in results.values() for one in them]
     first = runs[0].records[0]
-    failures = tuple(failure for one in runs for failure in one.failures)
     seeds = sorted({record.seed for one in runs for record in one.records})
     return {
         "name": name,
         "agents": len({one.agent for one in runs}),
         "environments": len(results),
         "length": f"{int(first.time[-1]):,} {first.unit}",
-        "seeds": _seeds_in_words(seeds),
-        "n_seeds": len(seeds),
-        "done": "",
-        "failures": failure_table(failures) if failures else "",
-        "command": "",
-        "folder": "",
-        "processor": "",
+        **_common(results, seeds),
+        **dict.fromkeys(("done", "command", "folder", "processor", "config"), ""),
         "versions": {},
-        "config": "",
     }
 
 
-def _seeds_in_words(seeds: Sequence[int]) -> str:
+def _common(results: Mapping[str, Sequence[Results]], seeds: Sequence[int]) -> dict[str, object]:
+    failures = tuple(failure for runs in results.values() for one in runs for failure in one.failures)
     in_a_row = list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))) and len(seeds) > 1
-    return f"{seeds[0]} to {seeds[-1]}" if in_a_row else ", ".join(map(str, seeds))
+    return {
+        "seeds": f"{seeds[0]} to {seeds[-1]}" if in_a_row else ", ".join(map(str, seeds)),
+        "n_seeds": len(seeds),
+        "failures": failure_table(failures) if failures else "",
+    }
 
 
 # ------------------------------------------------------------------------------------------------------------- tables
@@ -406,17 +403,13 @@ def _thin_out(ax: "Axes", most_points: int) -> None:
     for line in ax.lines:
         points = np.column_stack([np.asarray(values) for values in line.get_data()])
         if len(points) > most_points:
-            line.set_data(*points[_evenly(len(points), most_points)].T)
+            line.set_data(*points[evenly(len(points), most_points)].T)
     for band in ax.collections:
         for path in band.get_paths():
             outline = np.asarray(path.vertices)
             if len(outline) > 2 * most_points:
-                path.vertices = outline[_evenly(len(outline), 2 * most_points)]
+                path.vertices = outline[evenly(len(outline), 2 * most_points)]
                 cast("Any", path).codes = None  # a line from each point to the next
-
-
-def _evenly(n: int, most: int) -> IndexArray:
-    return np.linspace(0, n - 1, most).astype(np.int64)
 
 
 def _name_lines(ax: "Axes", agent: str, name: str) -> bool:

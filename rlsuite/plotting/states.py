@@ -13,10 +13,10 @@ from rlsuite.plotting.figure import (
     AxesKeywords,
     count_along,
     dress_curves,
+    evenly,
     finish,
     open_axes,
     takes_look,
-    write_in_full,
 )
 from rlsuite.plotting.figure_list import figure_of_solution
 from rlsuite.plotting.labels import check_solved, title_of_model
@@ -70,7 +70,7 @@ def state_values(solution: "Solution", **look: Unpack[AxesKeywords]) -> "Axes":
     mdp = solution.lookahead.mdp
     labels: list[str] = list(mdp.action_labels or map("action {}".format, range(mdp.n_actions)))
     acting = np.flatnonzero(solution.policy >= 0)
-    states = _spread(acting)
+    states = acting[evenly(acting.size, MOST_STATES)]
     values, what = (solution.cost, "cost") if mdp.costs else (solution.value, "value")
     taken: list[int] = np.unique(solution.policy[states]).tolist()
     numbers = _numbers(mdp.state_labels)
@@ -94,7 +94,6 @@ def state_values(solution: "Solution", **look: Unpack[AxesKeywords]) -> "Axes":
     if states.size < acting.size:
         said.append(f"Drawn: {states.size:,} of {acting.size:,} states, evenly spread.")
     dress_curves(axes, title_of_model(mdp), "state", quantity)
-    write_in_full(axes.yaxis)
     count_along(axes)
     if mdp.state_labels is not None and numbers is None and sum(map(len, mdp.state_labels)) <= MOST_NAMES:
         axes.set_xticks(range(mdp.n_states), mdp.state_labels, parse_math=False)
@@ -109,9 +108,3 @@ def _numbers(labels: "tuple[str, ...] | None") -> NDArray[np.float64] | None:
     except ValueError:
         return None
     return numbers if numbers.size and np.isfinite(numbers).all() else None
-
-
-def _spread(states: NDArray[np.int64]) -> NDArray[np.int64]:
-    if states.size <= MOST_STATES:
-        return states
-    return states[np.linspace(0, states.size - 1, MOST_STATES).round().astype(np.int64)]

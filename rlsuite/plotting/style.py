@@ -1,34 +1,32 @@
-"""One colour and line style per agent, in every figure of a run."""
+"""One colour per agent in every figure of a run, and line styles that tell near colours apart."""
 
 import zlib
-from collections.abc import Iterable, Iterator
-from itertools import count
-from typing import Final, NamedTuple
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
 
 from rlsuite import errors
-from rlsuite.rendering import colours
 
 LineStyle = str | tuple[float, tuple[float, ...]]
 
 # Black is for the optimum, and yellow cannot be read on white: six of the eight colours of Okabe and Ito remain. Six
-# darker ones, most of them Paul Tol's, are told apart from these by all common kinds of colour blindness, and in grey
-# from the one of the same line style.
+# darker ones, most of them Paul Tol's, are told apart from these by all common kinds of colour blindness.
 _COLOURS: Final = (
-    *map(
-        colours.hexadecimal,
-        (colours.PURPLE, colours.SKY_BLUE, colours.GREEN, colours.VERMILLION, colours.BLUE, colours.ORANGE),
-    ),
-    *("#882255", "#117733", "#332288", "#5c4000", "#999933", "#8a2be2"),
+    *("#cc79a7", "#882255", "#56b4e9", "#0072b2", "#009e73", "#117733"),
+    *("#d55e00", "#e69f00", "#5c4000", "#999933", "#332288", "#8a2be2"),
 )
 
-# Lengths of strokes and gaps in points; the plain dashed line is for the optimum.
+_HUES: Final = dict(zip(_COLOURS, "rrbbggoooovv", strict=True))
+"""What each colour has in common with those near it: red, blue, green, orange, violet."""
+
+# Lengths of strokes and gaps in widths of the line; the plain dashed line is for the optimum.
 _LINES: Final[tuple[LineStyle, ...]] = (
-    (0.0, (8.0, 1.5, 1.5, 1.5)),
-    (0.0, (1.5, 1.0)),
-    (0.0, (4.0, 1.0, 1.0, 1.0)),
-    (0.0, (7.0, 1.5)),
     "solid",
-    (0.0, (8.0, 1.5, 1.5, 1.5, 1.5, 1.5)),
+    (0.0, (5.0, 1.5)),
+    (0.0, (1.2, 1.2)),
+    (0.0, (5.0, 1.2, 1.2, 1.2)),
+    (0.0, (2.5, 1.0)),
+    (0.0, (5.0, 1.2, 1.2, 1.2, 1.2, 1.2)),
 )
 
 
@@ -37,6 +35,15 @@ class Look(NamedTuple):
 
     colour: str
     line: LineStyle
+
+
+def drawn(look: Look, linewidth: float = 1.4) -> dict[str, Any]:
+    """Keywords with which matplotlib draws a line in this look.
+
+    >>> drawn(OPTIMUM)["color"]
+    '#000000'
+    """
+    return {"color": look.colour, "linestyle": look.line, "linewidth": linewidth}
 
 
 OPTIMUM: Final = Look("#000000", (0.0, (4.0, 2.5)))
@@ -70,36 +77,37 @@ def unnamed(label: str) -> str:
 class Palette:
     """The look of every agent of a run, the same in all of its figures.
 
-    Every label prefers a slot given by a checksum of its letters, so an agent looks the same in every figure, process
-    and order, as long as no other label of the palette prefers that slot too. Labels that prefer the same slot are
-    given slots in alphabetical order, which may move one of them: to be certain, build *one* palette from all agents of
-    a run and pass it to every figure.
+    A colour belongs to a name, however it is spelled: ``QLearning`` and ``q-learning`` prefer the same one, given by a
+    checksum of their letters, in every figure and process. Where another label of the palette prefers a near hue, one
+    of the two gets another colour: to be certain, build *one* palette from all agents of a run and pass it to every
+    figure. Line styles are given in the order of the labels, so the first six differ, also in grey.
 
-    Twelve colours, which differ for all common kinds of colour blindness, come with six line styles, so that figures
-    can also be read in grey; a 13th agent gets the first colour again with another line style, a 73rd repeats a look.
+    Two of up to twelve labels have neither the same colour nor a near hue in the same line style. A 13th label gets a
+    colour again with another line style, a 73rd repeats a look.
 
     Parameters
     ----------
     labels
-        Labels of all agents, in any order.
+        Labels of all agents, in the order of their line styles.
 
     Examples
     --------
-    >>> Palette(["Sarsa", "QLearning"])["QLearning"] == Palette(["QLearning"])["QLearning"]
+    >>> Palette(["Sarsa", "QLearning"])["QLearning"].colour == Palette(["q-learning"])["q-learning"].colour
     True
     >>> Palette(["QLearning"])["QLearning"]
     Look(colour='#0072b2', line='solid')
     """
 
     def __init__(self, labels: Iterable[str]) -> None:
-        slots: dict[int, str] = {}
-        ordered = sorted(set(labels))
-        # Labels that prefer a slot get it before any label that has to move.
-        settled = {label for label in ordered if slots.setdefault(_preferred(label), label) == label}
-        for label in ordered:
-            if label not in settled:
-                slots[next(slot for slot in _slots(label) if slot not in slots)] = label
-        self._looks = {label: _look(slot) for slot, label in slots.items()}
+        self._looks: dict[str, Look] = {}
+        taken: Counter[tuple[LineStyle, str]] = Counter()
+        colours_of = _colours_of(given := dict.fromkeys(labels))
+        for place, label in enumerate(given):
+            colour, first = colours_of[label], place % len(_LINES)
+            hue = _HUES[colour]
+            line = min(_LINES[first:] + _LINES[:first], key=lambda one: (taken[one, colour], taken[one, hue]))
+            taken.update([(line, colour), (line, hue)])
+            self._looks[label] = Look(colour, line)
 
     def __getitem__(self, label: str) -> Look:
         """Look of the agent with this label.
@@ -114,22 +122,22 @@ class Palette:
         return self._looks[label]
 
 
-SALT: Final = "76579"
-"""With it the agents that are most often compared, under the names of their classes, prefer different slots."""
+SALT: Final = "506723"
+"""With it the agents that are most often compared prefer different hues."""
 
 
 def _preferred(label: str) -> int:
-    return zlib.crc32(f"{SALT}{label}".encode()) % len(_COLOURS)
+    letters = "".join(filter(str.isalnum, label.casefold()))
+    return zlib.crc32(f"{SALT}{letters}".encode()) % len(_COLOURS)
 
 
-def _slots(label: str) -> Iterator[int]:
-    """All slots in the order in which a label tries them: once round the colours, then the next line styles."""
-    n_colours = len(_COLOURS)
-    for cycle in count():
-        for shift in range(n_colours):
-            yield cycle * n_colours + (_preferred(label) + shift) % n_colours
-
-
-def _look(slot: int) -> Look:
-    cycle, colour = divmod(slot, len(_COLOURS))
-    return Look(_COLOURS[colour], _LINES[(colour + cycle) % len(_LINES)])
+def _colours_of(labels: Iterable[str]) -> dict[str, str]:
+    """A colour for each label, whatever their order: the one it prefers, or else the next of a hue with room."""
+    taken: Counter[str] = Counter()
+    chosen: dict[str, str] = {}
+    for label in sorted(labels):
+        first = _preferred(label)
+        colour = min(_COLOURS[first:] + _COLOURS[:first], key=lambda one: (taken[one], taken[_HUES[one]]))
+        taken.update([colour, _HUES[colour]])
+        chosen[label] = colour
+    return chosen

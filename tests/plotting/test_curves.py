@@ -40,7 +40,9 @@ def test_line_and_band_are_mean_and_interval_over_seeds(results_of, name):
     results = results_of()
     ax = plotting.figures()[name](results)
     mean, low, high = by_hand(np.stack([getattr(record, name) for record in results.records]))
-    time = results.evaluation_time if name.startswith("evaluation") else results.time
+    time = results.evaluation_time if name.startswith("evaluation") else np.insert(results.time, 0, 0)
+    if not name.startswith("evaluation"):  # sums begin with 0
+        mean, low, high = (np.insert(numbers, 0, 0.0) for numbers in (mean, low, high))
     line = line_of(ax, "QLearning")
     np.testing.assert_array_equal(line.get_xdata(), time)
     np.testing.assert_allclose(line.get_ydata(), mean)
@@ -72,9 +74,9 @@ def test_smoothing_averages_the_latest_episodes_of_each_seed(results_of, caption
     assert "Each return is the mean of the latest 4 episodes of its seed." in caption_of(ax)
 
 
-def test_by_default_one_fiftieth_of_the_episodes_is_averaged(results_of, caption_of):
+def test_by_default_a_tenth_of_the_episodes_is_averaged(results_of, caption_of):
     caption = caption_of(plotting.episode_return(results_of(episodes=[500] * 12)))
-    assert "latest 10 episodes" in caption
+    assert "latest 50 episodes" in caption
 
 
 def test_returns_against_steps_are_those_of_the_latest_finished_episodes(results_of):
@@ -135,7 +137,7 @@ def test_a_simultaneous_band_is_asked_for(results_of, caption_of):
     results = results_of()
     ax = plotting.regret(results, band="simultaneous")
     _, low, high = simultaneous_band(results.stacked("regret"), bounds=(0.0, np.inf))
-    np.testing.assert_allclose(band_of(ax)[1:], (low, high))
+    np.testing.assert_allclose(np.array(band_of(ax)[1:])[:, 1:], (low, high))
     assert "Bands: the whole curve of the true mean with 95% confidence (over seeds)." in caption_of(ax)
     with pytest.raises(ParameterError, match="unknown band 'both'"):
         plotting.regret(results, band="both")
@@ -149,7 +151,7 @@ def test_one_seed_is_drawn_without_a_band_and_with_a_warning(results_of, caption
         ax = plotting.cumulative_reward(results)
     assert seen[0].filename == __file__
     assert len(ax.collections) == 0
-    np.testing.assert_array_equal(line_of(ax, "QLearning").get_ydata(), results.records[0].cumulative_reward)
+    np.testing.assert_array_equal(line_of(ax, "QLearning").get_ydata()[1:], results.records[0].cumulative_reward)
     assert caption_of(ax).startswith("n = 1: no interval over seeds.")
 
 
@@ -199,6 +201,31 @@ def test_agents_that_discount_differently_have_their_own_optimum(results_of):
     assert line_of(ax, "optimum (Sarsa)").get_color() == line_of(ax, "Sarsa").get_color()
 
 
+def test_cumulative_reward_is_compared_in_pairs_and_with_the_optimum_where_one_step_earns_it(results_of, caption_of):
+    several = [results_of("A", seeds=12, optimal_value=2.0), results_of("B", seeds=12, optimal_value=2.0)]
+    assert "optimum" not in plotting.cumulative_reward(several).get_legend_handles_labels()[1]
+    bandits = [
+        dataclasses.replace(
+            run,
+            records=[dataclasses.replace(one, episode_length=np.ones_like(one.episode_length)) for one in run.records],
+        )
+        for run in several
+    ]
+    ax = plotting.cumulative_reward(bandits)
+    optimum = line_of(ax, "optimum")
+    np.testing.assert_allclose(optimum.get_ydata(), 2.0 * optimum.get_xdata())
+    samples = {run.agent: run.stacked("cumulative_reward") for run in several}
+    best, other = sorted(samples, key=lambda label: -samples[label][:, -1].mean())
+    mean, low, high = mean_interval(samples[other] - samples[best])
+    line = line_of(ax, other).get_ydata()[1:]
+    _, drawn_low, drawn_high = band_of(ax, [band.get_label() for band in ax.collections].index(f"_{other}"))
+    np.testing.assert_allclose(drawn_low[1:], line + low - mean)
+    np.testing.assert_allclose(drawn_high[1:], line + high - mean)
+    assert f"interval of the difference to {best} in the same seed, around each line" in caption_of(ax)
+    undiscounted = [dataclasses.replace(run, gamma=1.0) for run in several]
+    assert set(line_of(plotting.evaluation_return(undiscounted), "optimum").get_ydata()) == {2.0}
+
+
 def test_an_unknown_optimum_is_not_drawn(results_of, caption_of):
     ax = plotting.evaluation(results_of(optimal_value=None))
     assert ax.get_legend_handles_labels()[1] == ["QLearning"]
@@ -206,13 +233,13 @@ def test_an_unknown_optimum_is_not_drawn(results_of, caption_of):
 
 
 @pytest.mark.slow
-def test_an_agent_looks_the_same_in_every_figure(results_of):
+def test_an_agent_has_the_same_colour_in_every_figure(results_of):
     q_learning, sarsa = results_of("QLearning"), results_of("Sarsa")
     looks = set()
     for draw in map(plotting.figures().__getitem__, figures_of([sarsa])):
         for drawn in ([q_learning, sarsa], [sarsa, q_learning], sarsa):
             line = line_of(draw(drawn), "Sarsa")
-            looks.add((line.get_color(), line.get_linestyle()))
+            looks.add(line.get_color())
     assert len(looks) == 1
 
 

@@ -73,12 +73,13 @@ def test_what_does_not_change_is_stored_once(tmp_path):
 
 
 def test_titles_and_texts_cannot_end_the_page(tmp_path, movie_of):
-    said = 'a </script> and a "quote"'
+    said = 'a </script> and a "quote" <!-- <script>'
     picture = Image.new("RGB", (4, 4))
     path = write_movie(tmp_path / "text.html", "<b>", [Frame(said, picture)])
     assert movie_of(path)[0] == [said]
     page = path.read_text(encoding="utf-8")
     assert page.count("</script>") == 1
+    assert "<!--" not in page
     assert "<title>&lt;b&gt;</title>" in page
 
 

@@ -109,7 +109,6 @@ def test_signatures_show_the_keywords():
     taken = inspect.signature(plotting.regret).parameters
     assert list(taken) == [
         "results",
-        "palette",
         "ax",
         "figsize",
         "title",
@@ -121,6 +120,7 @@ def test_signatures_show_the_keywords():
         "yscale",
         "context",
         "band",
+        "palette",
     ]
     assert taken["ax"].annotation == "Axes | None"
     assert {"vmin", "vmax", "cmap"} <= inspect.signature(plotting.value_map).parameters.keys()

@@ -30,8 +30,8 @@ agents = [{ name = "q-learning", gamma = 0.9, label = "a & b" }, { name = "sarsa
 def folder(tmp_path_factory):
     top = tmp_path_factory.mktemp("report")
     (top / "two.toml").write_text(FILE)
-    Experiment.read(top / "two.toml").run(top / "two")
-    return top / "two"
+    Experiment.read(top / "two.toml").run(top / 't"wo')
+    return top / 't"wo'
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_tables_and_sentences_are_those_of_the_comparison(folder, page):
 
 def test_it_says_what_was_run_with_what_and_how_to_repeat_it(folder, page, monkeypatch):
     assert "2 agents in 2 environments, 400 steps in each run, 3 seeds: 0 to 2." in page
-    assert "<pre>rlsuite run two.toml\nrlsuite report two</pre>" in page
+    assert "<pre>rlsuite run two.toml\nrlsuite report &#39;t&#34;wo&#39;</pre>" in page
     kept = json.loads((folder / "run.json").read_text())
     for package, version in kept["versions"].items():
         assert f"<dt>{package}</dt><dd>{version}</dd>" in page
@@ -69,7 +69,7 @@ def test_it_says_what_was_run_with_what_and_how_to_repeat_it(folder, page, monke
     script = html.unescape(re.search(r"<pre>(import json.*?)</pre>", page, flags=re.DOTALL)[1])
     monkeypatch.chdir(folder.parent)
     exec(script, {})
-    again = folder.parent / "two-again"
+    again = folder.parent / 't"wo-again'
     assert rl.compare(load_results(again)).rows == rl.compare(load_results(folder)).rows
 
 
@@ -131,7 +131,7 @@ def test_mistakes(folder, tmp_path, monkeypatch):
     with pytest.raises(ParameterError, match=r"or a Comparison, and not a list; of results of rlsuite.train, w"):
         write_report([], tmp_path / "report.html")
     with pytest.raises(FileError, match=r"two.toml holds no results of an experiment: it is a file"):
-        write_report(folder.with_suffix(".toml"), tmp_path / "report.html")
+        write_report(folder.parent / "two.toml", tmp_path / "report.html")
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingPackage, match=r"pip install 'rlsuite\[report\]'"):
         write_report(folder, tmp_path / "report.html")

@@ -1,3 +1,5 @@
+import colorsys
+import re
 from itertools import combinations, permutations
 
 import numpy as np
@@ -8,20 +10,29 @@ from matplotlib.colors import to_rgb
 
 from rlsuite.plotting import Palette
 
-AGENTS = ["QLearning", "Sarsa", "ExpectedSarsa", "DoubleQLearning", "SarsaLambda", "DeterministicQLearning"]
-AGENTS += ["SampleAverage", "DynaQ", "TD"]
+AGENTS = ["QLearning", "Sarsa", "ExpectedSarsa", "DoubleQLearning", "SarsaLambda"]
 
 
-def test_our_agents_keep_their_looks_in_any_company():
+def test_our_agents_keep_their_colours_in_any_company_and_spelling():
     everybody = Palette(AGENTS)
     for agent in AGENTS:
-        assert Palette([agent])[agent] == everybody[agent]
+        spelled = re.sub("(?<=[a-z])(?=[A-Z])", "-", agent).lower()
+        assert Palette([spelled])[spelled].colour == Palette([agent])[agent].colour == everybody[agent].colour
 
 
-def test_order_does_not_matter():
+def test_colours_do_not_depend_on_the_order_and_line_styles_follow_it():
     labels = ["a", "b", "c", "d", "e"]
-    looks = {tuple(Palette(order)[label] for label in labels) for order in permutations(labels)}
-    assert len(looks) == 1
+    looks = [[Palette(order)[label] for label in order] for order in permutations(labels)]
+    assert (
+        len(
+            {
+                frozenset(zip(order, (look.colour for look in found), strict=True))
+                for order, found in zip(permutations(labels), looks, strict=True)
+            }
+        )
+        == 1
+    )
+    assert {tuple(look.line for look in found) for found in looks} == {tuple(look.line for look in looks[0])}
 
 
 @given(st.sets(st.text(max_size=8), min_size=1, max_size=72))
@@ -30,13 +41,23 @@ def test_up_to_72_agents_are_told_apart(labels):
     assert len({palette[label] for label in labels}) == len(labels)
 
 
-@given(st.sets(st.text(max_size=8), min_size=1, max_size=12))
-def test_up_to_twelve_agents_differ_in_colour_and_in_line_style_or_grey(labels):
-    looks = [Palette(labels)[label] for label in labels]
-    assert len({look.colour for look in looks}) == len(labels)
-    grey = {look: np.array(to_rgb(look.colour)) @ [0.299, 0.587, 0.114] for look in looks}
-    for one, other in combinations(looks, 2):
-        assert one.line != other.line or abs(grey[one] - grey[other]) > 0.2
+def hue(colour):
+    return 360 * colorsys.rgb_to_hsv(*to_rgb(colour))[0]
+
+
+def test_two_labels_share_neither_a_colour_nor_strokes_and_a_near_hue():
+    rng = np.random.default_rng(0)
+    made = [f"{name}{parameter}" for name in [*AGENTS, "q-learning", "sarsa", "Q", "TD"] for parameter in ("", "(0.9)")]
+    known = [*made, *(f"lambda {number / 10}" for number in range(10)), *map(str, range(40))]
+    for _ in range(10_000):
+        labels = rng.choice(known, size=rng.integers(2, 9), replace=False).tolist()
+        palette = Palette(labels)
+        for one, other in combinations([palette[label] for label in labels], 2):
+            assert one.colour != other.colour
+            apart = abs((hue(one.colour) - hue(other.colour) + 180) % 360 - 180)
+            assert apart > 30 or one.line != other.line, labels
+        if len(labels) <= 6:
+            assert len({palette[label].line for label in labels}) == len(labels)
 
 
 def test_colours_differ_for_the_colour_blind():
