@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from rlsuite.training.results import Results
 
 DEFAULT_STEPS = 10_000
-CUMULATIVE_REWARD = "cumulative_reward"
 EVALUATIONS = ("evaluation", "evaluation_return", "value_error")
 """The figures of evaluations during the run."""
 
@@ -92,7 +91,11 @@ def add(commands: Commands) -> None:
     output.add_argument("--save-to", metavar="FILE.npz", help="save the agent and its run periodically as it learns")
     output.add_argument("--save-every", type=float, metavar="SECONDS", help="seconds between two saves (default 60)")
     output.add_argument("--plot", metavar="FILE.png", help="draw its learning curve (.png, .svg, .pdf)")
-    output.add_argument("--figure", metavar="NAME", help=f"which curve --plot draws (default {CUMULATIVE_REWARD})")
+    output.add_argument(
+        "--figure",
+        metavar="NAME",
+        help="which curve --plot draws (default: the regret; cumulative_reward if no optimum is known)",
+    )
     add_look_flags(output)
     output.add_argument("--gif", metavar="FILE.gif", help="draw one episode of the learned greedy policy")
     output.add_argument(
@@ -163,8 +166,8 @@ def _check_outputs(chosen: argparse.Namespace) -> None:
                     f"--{flag.replace('_', '-')} needs a single agent, and --seeds trains several: give --seed instead"
                 )
     npz = (".npz",)
-    pictures = (("gif", (".gif",)), ("movie", MOVIE_SUFFIXES), ("plot", FIGURE_SUFFIXES))
-    for flag, suffixes in (("save", npz), ("save_to", npz), *pictures):
+    pictures = {"gif": (".gif",), "movie": MOVIE_SUFFIXES, "plot": FIGURE_SUFFIXES}
+    for flag, suffixes in {"save": npz, "save_to": npz, **pictures}.items():
         path = getattr(chosen, flag)
         if path:
             check_writable(Path(path), f"--{flag.replace('_', '-')}", suffixes)
@@ -176,9 +179,8 @@ def _check_outputs(chosen: argparse.Namespace) -> None:
 
 
 def _figure(chosen: argparse.Namespace) -> str:
-    """The curve that --plot draws, as Python spells it."""
-    typed: str = chosen.figure or CUMULATIVE_REWARD
-    return typed.replace("-", "_")
+    """The curve that --plot draws, as Python spells it, if no optimum is known."""
+    return (chosen.figure or "cumulative_reward").replace("-", "_")
 
 
 def _check_movie(chosen: argparse.Namespace, env_keywords: Keywords) -> None:
@@ -302,7 +304,8 @@ def _write(chosen: argparse.Namespace, agent: "Agent", results: "Results", shown
         from rlsuite.plotting import figures
         from rlsuite.plotting.figure import write
 
-        write(chosen.plot, figures()[_figure(chosen)], results, **look_of(chosen))
+        asked = chosen.figure or not all(record.regret.size for record in results.records)
+        write(chosen.plot, figures()[_figure(chosen) if asked else "regret"], results, **look_of(chosen))
         written["plot"] = chosen.plot
     if shown is not None:
         from rlsuite.rendering import write_gif

@@ -296,6 +296,13 @@ def test_curves(rlsuite, tmp_path, figure):
         assert len(picture.convert("RGB").getcolors(picture.width * picture.height)) > 100
 
 
+def test_the_first_curve_is_the_distance_from_the_optimum(rlsuite, corridor, tmp_path):
+    for env, quantity in (("rlsuite/GridGoal-v0", "regret"), (corridor, "cumulative reward")):
+        done = rlsuite("train", "q-learning", env, "--seeds", "2", "--steps", "200", "--plot", "curve.svg")
+        assert done.code == 0, done.err
+        assert f"<!-- {quantity} -->" in (tmp_path / "curve.svg").read_text()
+
+
 def test_an_environment_of_ones_own(rlsuite_json, corridor):
     printed = rlsuite_json("train", "q-learning", corridor, "--steps", "200", "--seed", "1", "--env", "length=2")
     assert (printed["loop"], printed["optimum"]) == ("stepwise", None)
