@@ -2,7 +2,8 @@
 
 Several layouts are in use. ``order="sas"`` is Sutton & Barto's p(s' | s, a) with the action in the middle;
 ``order="ass"``, one matrix per action, is that of MDPtoolbox and of Puterman's P_a. Unless S = A, the shape of an array
-says which of them it is. pymdptoolbox also takes an object array of A matrices, and rewards (S, A) beside them.
+says which of them it is; if S = A, the user has to. pymdptoolbox also takes an object array of A matrices, and rewards
+(S, A) beside them.
 
 QuantEcon's `DiscreteDP` has one row for each pair: ``R[l]`` and ``Q[l, s']`` belong to the pair (``s_indices[l]``,
 ``a_indices[l]``). Pairs that are not listed, or whose reward is minus infinity, are illegal.
@@ -11,6 +12,7 @@ QuantEcon's `DiscreteDP` has one row for each pair: ``R[l]`` and ``Q[l, s']`` be
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Literal, NamedTuple, Self, TypeAlias, TypeGuard, cast
 
 import numpy as np
@@ -29,20 +31,26 @@ Tables: TypeAlias = ArrayLike | Sequence[SparseLike]
 ROWS_OF = {"sas": "P[s, a, :]", "ass": "P[a, s, :]"}
 
 
-def negated(name: str, values: Tables | SparseLike) -> Tables | SparseLike:
-    """Return the same table with the opposite signs.
+def rewards_of(R: Tables | SparseLike | None, costs: Tables | SparseLike | None) -> Tables | SparseLike:
+    """Return rewards, or the same table as costs with the opposite signs.
 
     Raises
     ------
     ModelError
-        If it is not one of numbers.
+        If costs are no table of numbers.
+    ParameterError
+        If both are given, or none.
     """
-    given: Any = values
-    if validation.is_matrix(values) or getattr(given, "dtype", float) == np.dtype(object):
-        return cast("Tables | SparseLike", -given)
-    if is_sequence(values) and any(validation.is_matrix(one) for one in values):
-        return [-cast("Any", one) for one in values]
-    return 0.0 - validation.array(name, given)
+    if (R is None) == (costs is None):
+        raise ParameterError("rewards R or costs= are needed, and not both: write from_arrays(P, R, ..., gamma=0.9)")
+    if R is not None:
+        return R
+    given: Any = costs
+    if hasattr(given, "tocsr") or getattr(given, "dtype", float) == np.dtype(object):
+        return -given
+    if is_sequence(given) and any(validation.is_matrix(one) for one in given):
+        return [-cast("Any", one) for one in given]
+    return 0.0 - validation.array("costs", given)
 
 
 class FromArrays(NamedTuple):
@@ -58,21 +66,27 @@ class FromArrays(NamedTuple):
     rows_name: str
     """What a row is in `P`."""
 
-    def fault_of_p(self, error: ModelError) -> ModelError:
-        """Return what is wrong with the entries of P, with their indices in P; `error` if nothing is."""
+    def fault_of_p(self) -> ModelError | None:
+        """Return what is wrong with the entries of P, with their indices in P; None if nothing is."""
         try:
             if not is_sparse(self.P):
                 validation.floats("P", self.P)
             row_checks.probabilities(self.rows.probability, self.rows.indptr, self.n_actions, self.rows_name)
         except ModelError as named:
             return named
-        return error
+        return None
 
 
 def rows_from_arrays(
     P: Tables, R: Tables | SparseLike, *, order: Order | None, terminated: Tables | None, legal: ArrayLike | None
 ) -> FromArrays:
-    """Return rows of the arrays that `MDP.from_arrays` takes."""
+    """Return rows of the arrays that `MDP.from_arrays` takes.
+
+    Raises
+    ------
+    ModelError
+        If the arrays do not fit together, or if S = A, `order` is None and the two orders are different models.
+    """
     if order is not None and order not in ROWS_OF:
         raise ParameterError(unknown("order", order, ROWS_OF))
     tables, by_action = listed_by_action("P", P)
@@ -82,6 +96,8 @@ def rows_from_arrays(
         rows_name = "P[a][s, :]"
     else:
         dense = validation.array("P", tables).astype(np.float64, copy=False)
+        if order is None and not by_action and dense.shape == (len(dense),) * 3 != (1, 1, 1):
+            return _only_reading(P, R, terminated, legal)
         layout = "ass" if by_action else order or _shown(dense.shape)
         entries = _entries_of_dense(dense, layout)
         rows_name = ROWS_OF[layout]
@@ -105,8 +121,7 @@ def rows_from_arrays(
         if not is_sparse(tables):
             validation.floats("P", tables)  # what is left out, the model does not check
         entries = entries.within(mask)
-    indptr = np.zeros(states * actions + 1, dtype=np.int64)
-    np.cumsum(entries.lengths, out=indptr[1:])
+    indptr = validation.pointers(entries.lengths)
 
     missing = mask & (entries.lengths == 0)
     if missing.any():
@@ -132,6 +147,35 @@ def rows_from_arrays(
         made.setflags(write=False)
     rows = Rows(indptr, entries.successors, entries.probability, reward, ended)
     return FromArrays(rows, actions, can_start, tables, rows_name)
+
+
+def _only_reading(P: Tables, R: Tables | SparseLike, terminated: Tables | None, legal: ArrayLike | None) -> FromArrays:
+    """Return rows of arrays with S = A, if P[a, s, s'] is no other model than P[s, a, s'].
+
+    Raises
+    ------
+    ModelError
+        If it is one.
+    """
+    valid: dict[str, FromArrays] = {}
+    orders: tuple[Order, ...] = ("ass", "sas")
+    for order in orders:
+        with suppress(ModelError):
+            given = rows_from_arrays(P, R, order=order, terminated=terminated, legal=legal)
+            if given.fault_of_p() is None:
+                valid[order] = given
+    by_state = valid.get("sas")
+    if "ass" in valid and not (by_state and all(map(np.array_equal, valid["ass"].rows, by_state.rows))):
+        raise open_order("P", valid["ass"].n_actions)
+    return by_state or rows_from_arrays(P, R, order="sas", terminated=terminated, legal=legal)
+
+
+def open_order(name: str, states: int) -> ModelError:
+    """Return the error that the order of a table cannot be told, as there are as many actions as states."""
+    return ModelError(
+        f"with {states} states and {states} actions, {name} can be {name}[s, a, s'], with rewards R[s, a], or "
+        f"{name}[a, s, s'], with R[a, s]: write order='sas' or order='ass'"
+    )
 
 
 def is_sparse(tables: object) -> TypeGuard[Sequence[SparseLike]]:
@@ -195,10 +239,7 @@ def order_of(
         return "ass" if shape[:2] == (actions, states) else "sas"
     if len(shape) <= 2:
         return "sas"
-    raise ModelError(
-        f"{name} has shape {shape}: with as many actions as states, this can be {name}[s, a, s'] or {name}[a, s, s']; "
-        "pass order='sas' or order='ass'"
-    )
+    raise open_order(name, states)
 
 
 def _shown(shape: tuple[int, ...]) -> Order:

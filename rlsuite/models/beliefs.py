@@ -25,6 +25,19 @@ if TYPE_CHECKING:
     from rlsuite.models.belief_kernels import BeliefTables
 
 
+TINY = float(np.finfo(np.float64).tiny)
+"""The least probability that float64 holds with all its digits."""
+
+
+class Improbable(np.ndarray[tuple[int], np.dtype[np.float64]]):
+    """A belief in which some probabilities are too small for float64.
+
+    An update starts from their logarithms, so that what has become improbable can become probable again.
+    """
+
+    logarithms: FloatArray
+
+
 class Beliefs(PomdpFields):
     """The methods of `POMDP` that are about beliefs."""
 
@@ -52,6 +65,8 @@ class Beliefs(PomdpFields):
     def update_belief(self, belief: BeliefLike, action: int | str, observation: int | str) -> FloatArray:
         """Return the belief after `action` was taken and `observation` was made: (S,) float64.
 
+        Probabilities below 1e-308 are shown as 0 and are not forgotten: the next update of the same array counts them.
+
         Parameters
         ----------
         belief : array_like (S,) or dict
@@ -78,10 +93,13 @@ class Beliefs(PomdpFields):
         b, chosen = self._belief(belief, action)
         joint = self.joint(b, chosen, observation)
         total = float(joint.sum())
+        before: FloatArray | None = getattr(belief, "logarithms", None)
+        if before is not None and np.array_equal(np.exp(before), b):
+            return self._improbable(before, chosen, observation)
+        if b[b > 0.0].min() * self._least < TINY:
+            return self._improbable(_logarithms(b), chosen, observation)
         if total <= 0.0:
-            raise ParameterError(
-                f"observation={observation} cannot follow action={action} in this belief while the episode continues"
-            )
+            raise _impossible(observation, action)
         return joint / total
 
     def update_beliefs(self, beliefs: ArrayLike, actions: ArrayLike, observations: ArrayLike) -> FloatArray:
@@ -122,10 +140,7 @@ class Beliefs(PomdpFields):
         if stuck.any():
             row = int(np.argmax(stuck))
             state = int(np.argmax((b[row] > 0.0) & ~mdp.legal[:, a[row]]))
-            raise ParameterError(
-                f"actions[{row}]={a[row]} is illegal in state {state}, which has the probability {b[row, state]:g} in "
-                f"beliefs[{row}]"
-            )
+            raise self._stuck(f"actions[{row}]={a[row]}", state, f"{b[row, state]:g} in beliefs[{row}]")
         after, likelihood = np.zeros((len(b), states)), np.zeros(len(b))
         update_all(self.belief_tables, b, a, z, after, likelihood)
         impossible = ~(likelihood > 0.0)
@@ -221,8 +236,45 @@ class Beliefs(PomdpFields):
         illegal = (b > 0.0) & ~self.mdp.legal[:, chosen]
         if illegal.any():
             state = int(np.argmax(illegal))
-            raise ParameterError(f"action={action} is illegal in state {state}, which has the probability {b[state]:g}")
+            raise self._stuck(f"action={action}", state, f"{b[state]:g}")
         return b, chosen
+
+    def _stuck(self, action: str, state: int, probability: str) -> ParameterError:
+        """Return the error that an action cannot be taken in a state of this probability."""
+        labels = self.mdp.state_labels
+        where = f"state {state if labels is None else labels[state]}, which has the probability {probability}"
+        if self.mdp.legal[state].any():
+            return ParameterError(f"{action} is illegal in {where}")
+        return ParameterError(
+            f"the episode has ended in {where}: no action and no observation follow; reset the belief"
+        )
+
+    @cached_property
+    def _least(self) -> float:
+        """The least factor, but 0, by which an update multiplies a probability."""
+        return float(_positive(self.mdp.probability).min() * _positive(self.observation_rows.probability).min())
+
+    def _improbable(self, before: FloatArray, action: int, observation: int | str) -> FloatArray:
+        """Return the belief that follows one whose logarithms are `before`."""
+        z = validation.number_of("observation", observation, self.n_observations, self.observation_labels)
+        entering, emitting = self._going_on[action], self._emitting[action]
+        after = np.full(before.size, -np.inf)
+        states = np.repeat(np.arange(before.size), np.diff(entering.indptr))
+        np.logaddexp.at(after, states, _logarithms(entering.data) + before[entering.indices])
+        inside = slice(emitting.indptr[z], emitting.indptr[z + 1])
+        seen = np.full(before.size, -np.inf)
+        seen[emitting.indices[inside]] = _logarithms(emitting.data[inside])
+        after += seen
+        total = np.logaddexp.reduce(after)
+        if total == -np.inf:
+            raise _impossible(observation, action)
+        after -= total
+        belief = np.exp(after)
+        if not (belief < TINY)[after > -np.inf].any():
+            return belief
+        known = belief.view(Improbable)
+        known.logarithms = after
+        return known
 
     def _beliefs(self, beliefs: ArrayLike) -> FloatArray:
         states = self.mdp.n_states
@@ -240,6 +292,21 @@ class Beliefs(PomdpFields):
             row = int(np.argmax(wrong))
             raise ParameterError(f"beliefs[{row}] sums to {b[row].sum():.10g}, not 1")
         return np.ascontiguousarray(b)
+
+
+def _positive(values: FloatArray) -> FloatArray:
+    return values[values > 0.0]
+
+
+def _logarithms(values: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        return np.log(values)
+
+
+def _impossible(observation: int | str, action: int | str) -> ParameterError:
+    return ParameterError(
+        f"observation={observation} cannot follow action={action} in this belief while the episode continues"
+    )
 
 
 def _numbers(name: str, values: ArrayLike, count: int, size: int) -> IndexArray:
@@ -264,7 +331,6 @@ def _transposed(matrix: csr_array[np.float64]) -> CsrMatrix:
 def _stacked(matrices: tuple[CsrMatrix, ...]) -> tuple[IndexArray, StateArray, FloatArray]:
     """Return the rows of all matrices, one matrix after the other, as pointers, indices and values."""
     lengths = np.concatenate([np.diff(one.indptr) for one in matrices])
-    indptr = np.zeros(lengths.size + 1, dtype=np.int64)
-    np.cumsum(lengths, out=indptr[1:])
+    indptr = validation.pointers(lengths)
     indices = np.concatenate([one.indices for one in matrices]).astype(np.int32)
     return indptr, indices, np.concatenate([one.data for one in matrices])

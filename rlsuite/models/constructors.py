@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import fields
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Self
 
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_amount
@@ -17,9 +17,10 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError, UnsuitableEnvironment
 from rlsuite.models import validation
 from rlsuite.models.aliases import SparseLike
-from rlsuite.models.arrays import Order, Tables, negated, rows_from_arrays, rows_from_pairs
+from rlsuite.models.arrays import Order, Tables, rewards_of, rows_from_arrays, rows_from_pairs
 from rlsuite.models.experience import Experience, rows_from_experience
 from rlsuite.models.functions import (
+    Explored,
     Reward,
     RewardFunction,
     Successors,
@@ -95,8 +96,8 @@ class Constructors(MdpFields):
             What to minimise, in place of `R` and in the same forms: rewards are these with the opposite sign. Plus
             infinity stands for an illegal action.
         order : {"sas", "ass"}, optional
-            Which index of `P` and `R` is the action: the middle one or the first. By default the shapes say it. **If
-            S = A they cannot**: then `P` is taken to be P[s, a, s'], so pass ``order="ass"`` for P[a, s, s'].
+            Which index of `P` and `R` is the action: the middle one or the first. By default the shapes say it. If
+            S = A they cannot: then it is needed, unless both orders are the same model.
         start : int or array_like (S,), optional
             One state or a distribution; by default uniform over the states that have a legal action and are not
             terminal.
@@ -112,27 +113,21 @@ class Constructors(MdpFields):
         Notes
         -----
         MDPtoolbox keeps transitions as (A, S, S), or as A matrices, and rewards as (S, A) or as A matrices. All of that
-        is read as it is, but for a dense array (A, S, S) with S = A: pass ``order="ass"`` and, of rewards (S, A),
+        is read as it is, but a dense array (A, S, S) with S = A: pass ``order="ass"`` and, of rewards (S, A),
         ``R.T``. Where transitions are A sparse matrices or an object array, rewards (S, S) with S = A are R[s, a].
 
         Examples
         --------
         >>> from rlsuite.models import MDP
         >>> P = [[[0.5, 0.5], [1, 0]], [[0, 1], [0, 1]]]
-        >>> MDP.from_arrays(P, [[5, 10], [-1, -1]], gamma=0.95).expected_reward().tolist()
+        >>> MDP.from_arrays(P, [[5, 10], [-1, -1]], gamma=0.95, order="sas").expected_reward().tolist()
         [[5.0, 10.0], [-1.0, -1.0]]
         """
-        if (R is None) == (costs is None):
-            raise ParameterError("rewards R or costs= are needed, and not both: write from_arrays(P, R, gamma=0.9)")
-        paid = R if R is not None else negated("costs", cast("Tables | SparseLike", costs))
-        given = rows_from_arrays(P, paid, order=order, terminated=terminated, legal=legal)
+        given = rows_from_arrays(P, rewards_of(R, costs), order=order, terminated=terminated, legal=legal)
         rows = given.rows
         try:
             model = cls.from_rows(
-                rows.indptr,
-                rows.next_state,
-                rows.probability,
-                rows.reward,
+                *rows[:4],
                 terminated=rows.terminated,
                 n_actions=given.n_actions,
                 gamma=gamma,
@@ -143,7 +138,7 @@ class Constructors(MdpFields):
                 action_labels=action_labels,
             )
         except ModelError as error:
-            raise given.fault_of_p(error) from None
+            raise given.fault_of_p() or error from None
         return model if costs is None else model.replace(costs=True)
 
     @classmethod
@@ -205,10 +200,7 @@ class Constructors(MdpFields):
             R, Q, s_indices, a_indices, n_actions=n_actions, terminated=terminated
         )
         return cls.from_rows(
-            rows.indptr,
-            rows.next_state,
-            rows.probability,
-            rows.reward,
+            *rows[:4],
             terminated=rows.terminated,
             n_actions=actions,
             gamma=gamma,
@@ -260,10 +252,7 @@ class Constructors(MdpFields):
         """
         rows, n_actions, can_start = rows_from_successors(successors, reward, terminated=terminated)
         return cls.from_rows(
-            rows.indptr,
-            rows.next_state,
-            rows.probability,
-            rows.reward,
+            *rows[:4],
             terminated=rows.terminated,
             n_actions=n_actions,
             gamma=gamma,
@@ -336,20 +325,21 @@ class Constructors(MdpFields):
             raise ParameterError("give reward= or cost=, not both")
         paid = reward if cost is None else opposite(cost)
         found = explore(transitions, start, actions=actions, reward=paid, terminal=terminal, max_states=limit)
-        rows = found.rows
-        model = cls.from_rows(
-            rows.indptr,
-            rows.next_state,
-            rows.probability,
-            rows.reward,
-            terminated=rows.terminated,
+        model = cls.from_explored(found, gamma, numbered=not isinstance(actions, Sequence))
+        return model if cost is None else model.replace(costs=True)
+
+    @classmethod
+    def from_explored(cls, found: Explored, gamma: float, *, numbered: bool) -> Self:
+        """Return the model of what was found by `explore`; numbered actions have no names."""
+        return cls.from_rows(
+            *found.rows[:4],
+            terminated=found.rows.terminated,
             n_actions=len(found.actions),
             gamma=gamma,
             start=found.start,
             state_labels=labels_of(found.states),
-            action_labels=labels_of(found.actions) if isinstance(actions, Sequence) else None,
+            action_labels=None if numbered else labels_of(found.actions),
         )
-        return model if cost is None else model.replace(costs=True)
 
     @classmethod
     @says_what_to_write
@@ -393,10 +383,7 @@ class Constructors(MdpFields):
             table, title = read_table(found), title_of(found)
         rows = table.rows
         made = cls.from_rows(
-            rows.indptr,
-            rows.next_state,
-            rows.probability,
-            rows.reward,
+            *rows[:4],
             terminated=rows.terminated,
             n_actions=table.n_actions,
             gamma=gamma,
@@ -443,10 +430,7 @@ class Constructors(MdpFields):
         """
         rows, n_actions = rows_from_bare_table(P)
         return cls.from_rows(
-            rows.indptr,
-            rows.next_state,
-            rows.probability,
-            rows.reward,
+            *rows[:4],
             terminated=rows.terminated,
             n_actions=n_actions,
             gamma=gamma,
@@ -505,10 +489,7 @@ class Constructors(MdpFields):
             transitions, n_states=n_states, n_actions=n_actions, prior=prior, successors=successors
         )
         return cls.from_rows(
-            rows.indptr,
-            rows.next_state,
-            rows.probability,
-            rows.reward,
+            *rows[:4],
             terminated=rows.terminated,
             n_actions=n_actions,
             gamma=gamma,

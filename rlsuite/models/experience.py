@@ -59,8 +59,7 @@ def rows_from_experience(
     elif counted.pair.size == 0:
         raise ModelError("transitions is empty and prior is 0: pass transitions, or prior > 0")
 
-    indptr = np.zeros(states * actions + 1, dtype=np.int64)
-    np.cumsum(np.bincount(counted.pair, minlength=states * actions), out=indptr[1:])
+    indptr = validation.pointers(np.bincount(counted.pair, minlength=states * actions))
     total = validation.row_sums(counted.times, indptr)
     _every_entered_state_was_left(counted, validation.leads_on(indptr, actions))
     return Rows(indptr, counted.next_state, counted.times / total[counted.pair], counted.reward, counted.terminated)

@@ -21,7 +21,7 @@ import numpy as np
 from rlsuite.core.files import replacing
 from rlsuite.core.narrowing import is_sequence
 from rlsuite.core.npz import Npz, reading_npz
-from rlsuite.errors import FileError, ModelError, ParameterError, RoundingWarning, level_of_the_caller
+from rlsuite.errors import FileError, ModelError, ParameterError, RoundingWarning, level_of_the_caller, unknown_suffix
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
 from rlsuite.models.mdp_fields import MdpFields
 from rlsuite.models.validation import ROW_SUM_TOLERANCE, excess, row_sums
@@ -30,6 +30,52 @@ M = TypeVar("M", bound=MdpFields)
 
 FORMAT = "rlsuite model"
 VERSION = 1
+
+
+@contextmanager
+def reading(path: str | os.PathLike[str], kind: str = "model") -> Generator[None]:
+    """Report a file that cannot be read, or whose model is not valid, as an error of the file."""
+    try:
+        yield
+    except FileNotFoundError as cause:
+        raise FileError(f"there is no file {path}") from cause
+    except OSError as cause:
+        raise FileError(f"{path} cannot be read: {cause.strerror or cause}") from cause
+    except ModelError as cause:
+        raise FileError(f"{path} holds no valid {kind}: {cause}") from cause
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Generator[None]:
+    """Report a model that a format cannot express as an error of the file."""
+    try:
+        yield
+    except ModelError as cause:
+        raise FileError(f"cannot write {path}: {cause}") from cause
+
+
+HELD = {".mdp": "an MDP", ".tra": "an MDP", ".pomdp": "a POMDP", ".pomdpx": "a POMDP"}
+"""Suffix of a file -> what it holds."""
+
+
+def suffix_of(path: str | os.PathLike[str], known: Sequence[str]) -> str:
+    """Return the suffix of a path, if it is a known one; that of another class is answered with this class."""
+    suffix = Path(path).suffix.lower()
+    if suffix in known:
+        return suffix
+    if suffix in HELD:
+        kind = HELD[suffix].split()[1]
+        raise FileError(f"{path}: a {suffix} file holds {HELD[suffix]}; use {kind}.read and {kind}.write")
+    raise FileError(f"{path}: {unknown_suffix(suffix, known)}")
+
+
+def applies_to(path: str | os.PathLike[str], allowed: Sequence[str], **given: object) -> None:
+    """Raise `ParameterError` if a parameter is given that applies to files of other suffixes only."""
+    suffix = Path(path).suffix.lower()
+    for name, value in given.items():
+        if value is not None and suffix not in allowed:
+            listed = ", ".join(allowed)
+            raise ParameterError(f"{name}={value!r} applies only to {listed} files, and {path} is a {suffix} file")
 
 
 def write_arrays(path: str | os.PathLike[str], kind: str, arrays: Mapping[str, AnyArray]) -> None:

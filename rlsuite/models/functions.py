@@ -166,7 +166,7 @@ def explore(
         if terminal is not None and _truth(terminal(states[s]), states[s]):
             continue
         for action in names:
-            outcomes = _outcomes(_called(transitions, states[s], action), states[s], action, reward, terminal)
+            outcomes = _outcomes(transitions, states[s], action, reward, terminal)
             row_of[s].append(outcomes)
             for outcome in outcomes:
                 ahead = number_of(outcome.state)
@@ -181,8 +181,7 @@ def explore(
         for a, outcomes in enumerate(row_of.get(s, [])):
             lengths[s, a] = len(outcomes)
             flat.extend(outcomes)
-    indptr = np.zeros(lengths.size + 1, dtype=np.int64)
-    np.cumsum(lengths, out=indptr[1:])
+    indptr = validation.pointers(lengths)
     next_state = np.array([index[one.state] for one in flat], dtype=np.int64)
     # Now the states without a legal action are known; they decide where the function did not say.
     at_end: BoolArray = ~validation.leads_on(indptr, len(names))[next_state]
@@ -231,18 +230,23 @@ def _start(start: object) -> dict[Hashable, float]:
     return {start: 1.0}
 
 
-def _called(transitions: Transitions, state: object, action: object) -> object:
+def _called(where: str, function: Callable[..., object], *given: object) -> object:
     try:
-        return transitions(state, action)
+        return function(*given)
     except Exception as error:  # whatever the user's function raises; it is passed on
-        error.add_note(f"raised by transitions(state={state!r}, action={action!r})")
+        error.add_note(f"raised by {where}")
         raise
 
 
 def _outcomes(
-    returned: object, state: Hashable, action: Hashable, reward: RewardFunction | None, terminal: Terminal | None
+    transitions: Transitions,
+    state: Hashable,
+    action: Hashable,
+    reward: RewardFunction | None,
+    terminal: Terminal | None,
 ) -> list[_Outcome]:
     where = f"transitions({state!r}, {action!r})"
+    returned = _called(where, transitions, state, action)
     if returned is None:
         return []
     if isinstance(returned, Iterator):
@@ -258,10 +262,14 @@ def _outcomes(
         ]
     if not outcomes:
         raise ModelError(f"{where} returned {returned!r}; return None if the action is illegal")
-    total = math.fsum(one.probability for one in outcomes)
+    _check_sum(where, [one.probability for one in outcomes])
+    return [one for one in outcomes if one.probability > 0.0]  # what cannot happen leads to no state
+
+
+def _check_sum(where: str, probabilities: Iterable[float]) -> None:
+    total = math.fsum(probabilities)
     if abs(total - 1.0) > validation.ROW_SUM_TOLERANCE:
         raise ModelError(f"{where} sums to {total:.10g}, not 1 ({validation.excess(total)})")
-    return [one for one in outcomes if one.probability > 0.0]  # what cannot happen leads to no state
 
 
 def _without_reward(returned: object) -> str:
@@ -314,7 +322,7 @@ def _hashable(state: object, where: str) -> Hashable:
         hash(state)
     except TypeError as cause:
         raise ModelError(
-            f"{where} leads to {state!r}, which is not hashable: use a tuple, a string or a number"
+            f"{where} returned {state!r}, which is not hashable: use a tuple, a string or a number"
         ) from cause
     return state
 
@@ -390,8 +398,7 @@ def observed(observe: ObserveFunction, found: Explored, observations: Sequence[H
         sorted((number[one], p) for one, p in seen[row].items() if p > 0.0) if row in seen else [(0, 1.0)]
         for row in range(states * actions)
     ]
-    indptr = np.zeros(len(listed) + 1, dtype=np.int64)
-    np.cumsum([len(one) for one in listed], out=indptr[1:])
+    indptr = validation.pointers([len(one) for one in listed])
     flat = [entry for one in listed for entry in one]
     rows = ObservationRows(
         indptr,
@@ -411,28 +418,8 @@ def distribution(observe: ObserveFunction, action: Hashable, state: Hashable) ->
         If what `observe` returned is not a distribution.
     """
     where = f"observe({action!r}, {state!r})"
-    try:
-        returned = observe(action, state)
-    except Exception as error:  # whatever the user's function raises; it is passed on
-        error.add_note(f"raised by {where}")
-        raise
-    found: dict[Hashable, object]
-    if is_mapping(returned):
-        found = dict(returned)
-    elif _is_plain_set(returned):
-        found = {one: 1.0 / len(returned) for one in sorted(returned, key=repr)}
-    else:
-        try:
-            hash(returned)
-        except TypeError as cause:
-            raise ModelError(
-                f"{where} returned {returned!r}, which is not hashable: use a tuple, a string or a number"
-            ) from cause
-        found = {returned: 1.0}
-    row = {one: _number(p, f"{where} gives {one!r} the probability {p!r}") for one, p in found.items()}
-    total = math.fsum(row.values())
-    if abs(total - 1.0) > validation.ROW_SUM_TOLERANCE:
-        raise ModelError(f"{where} sums to {total:.10g}, not 1 ({validation.excess(total)})")
+    row = {_hashable(one, where): p for one, p in _successors(_called(where, observe, action, state), where)}
+    _check_sum(where, row.values())
     return row
 
 
@@ -491,8 +478,7 @@ def rows_from_successors(
             next_state.extend(targets)
             probability.extend(weights)
 
-    indptr = np.zeros(states * actions + 1, dtype=np.int64)
-    np.cumsum(lengths, out=indptr[1:])
+    indptr = validation.pointers(lengths)
     ahead = np.array(next_state, dtype=np.int64)
     legal_somewhere = validation.leads_on(indptr, actions)
     ended = ~legal_somewhere[ahead]

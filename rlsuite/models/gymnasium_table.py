@@ -202,8 +202,7 @@ def rows_from_table(P: object, states: range, actions: range) -> Rows:
                 raise ModelError(f"P[{s}][{a}] is {listed!r}; a list of transitions is needed")
             entries.extend(_transition(one, f"P[{s}][{a}][{k}]", states) for k, one in enumerate(listed))
             lengths.append(len(listed))
-    indptr = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=indptr[1:])
+    indptr = validation.pointers(lengths)
     return Rows(
         indptr,
         np.array([one[1] for one in entries], dtype=np.int32),

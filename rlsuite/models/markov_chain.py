@@ -22,11 +22,22 @@ from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import made_from_arrays, says_what_to_write
 from rlsuite.core.shown import ShowsItself
 from rlsuite.core.threads import one_blas_thread
-from rlsuite.errors import FileError, ModelError, ParameterError, unknown, unknown_suffix
+from rlsuite.errors import FileError, ModelError, ParameterError, unknown
 from rlsuite.models import row_checks, symbolic, validation
 from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, SparseLike
 from rlsuite.models.explicit import Dialect, read_chain, write_chain, write_chain_drn
-from rlsuite.models.files import labels_from_arrays, labels_to_arrays, reading_model, text, text_in, write_arrays
+from rlsuite.models.files import (
+    applies_to,
+    labels_from_arrays,
+    labels_to_arrays,
+    reading,
+    reading_model,
+    suffix_of,
+    text,
+    text_in,
+    write_arrays,
+    writing,
+)
 from rlsuite.models.functions import labels_of
 from rlsuite.models.mdp import MDP
 from rlsuite.models.policies import policy_weights
@@ -212,14 +223,10 @@ class MarkovChain(ShowsItself):
         >>> coin.reward.tolist(), coin.absorbing.tolist()
         ([1.0, 0.0], [1])
         """
-        suffix = _suffix(path, SUFFIXES)
-        given = {"labels": labels, "rewards": rewards, "constants": constants, "reward": reward}
-        for name, value in given.items():
-            allowed = (".tra",) if name in ("labels", "rewards") else symbolic.SUFFIXES
-            if value is not None and suffix not in allowed:
-                listed = ", ".join(allowed)
-                raise ParameterError(f"{name}={value!r} applies only to {listed} files, and {path} is a {suffix} file")
-        try:
+        suffix = suffix_of(path, SUFFIXES)
+        applies_to(path, (".tra",), labels=labels, rewards=rewards)
+        applies_to(path, symbolic.SUFFIXES, constants=constants, reward=reward)
+        with reading(path, "chain"):
             if suffix == ".npz":
                 return _from_npz(cls, path)
             if suffix == ".tra":
@@ -228,8 +235,6 @@ class MarkovChain(ShowsItself):
             built = symbolic.build(path, "dtmc", constants=constants, reward=reward, max_states=max_states)
             matrix, paid = symbolic.chain_of(built)
             return cls(matrix, paid, built.state_names, symbolic.labels_kept(built))
-        except ModelError as cause:
-            raise FileError(f"{path} holds no valid chain: {cause}") from cause
 
     @says_what_to_write
     def write(self, path: str | PathLike[str], *, dialect: Dialect | None = None) -> None:
@@ -253,9 +258,8 @@ class MarkovChain(ShowsItself):
         ParameterError
             If `dialect` is unknown, or given for another kind of file.
         """
-        suffix = _suffix(path, WRITTEN)
-        if dialect is not None and suffix != ".tra":
-            raise ParameterError(f"dialect={dialect!r} applies only to .tra files, and {path} is a {suffix} file")
+        suffix = suffix_of(path, WRITTEN)
+        applies_to(path, (".tra",), dialect=dialect)
         if dialect not in (None, *get_args(Dialect)):
             raise ParameterError(unknown("dialect", dialect, get_args(Dialect)))
         if suffix == ".npz":
@@ -264,13 +268,11 @@ class MarkovChain(ShowsItself):
             names = {} if self.state_labels is None else {"state_labels": text(self.state_labels)}
             write_arrays(path, "MarkovChain", {**parts, **names, **labels_to_arrays(self.labels)})
             return
-        try:
+        with writing(path):
             if suffix == ".drn":
                 write_chain_drn(self.transition, self.reward, self.labels, path)
             else:
                 write_chain(self.transition, self.reward, self.labels, path, dialect or "prism")
-        except ModelError as cause:
-            raise FileError(f"cannot write {path}: {cause}") from cause
 
     @property
     def n_states(self) -> int:
@@ -423,13 +425,6 @@ class MarkovChain(ShowsItself):
         return f"MarkovChain(n_states={self.n_states}, recurrent_classes={len(self.recurrent_classes)})"
 
 
-def _suffix(path: str | PathLike[str], known: Sequence[str]) -> str:
-    suffix = Path(path).suffix.lower()
-    if suffix not in known:
-        raise FileError(f"{path}: {unknown_suffix(suffix, known)}")
-    return suffix
-
-
 def _from_npz(chain: type[C], path: str | PathLike[str]) -> C:
     from scipy.sparse import csr_array
 
@@ -448,10 +443,8 @@ def _from_npz(chain: type[C], path: str | PathLike[str]) -> C:
         if indices.size != data.size or not ascending or not inside:
             raise FileError(f"{path} is malformed: data, indices and indptr are not a sparse matrix")
         matrix = csr_array((data, indices, indptr), shape=(reward.size, reward.size))
-        try:
+        with reading(path, "chain"):
             return chain(matrix, reward, names, labels)
-        except ModelError as cause:
-            raise FileError(f"{path} holds no valid chain: {cause}") from cause
 
 
 def _stochastic_matrix(transition: ArrayLike | SparseLike) -> csr_array[np.float64]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self, get_args
 
 import numpy as np
 
 from rlsuite.core.checks import fraction
 from rlsuite.core.keywords import says_what_to_write
-from rlsuite.errors import FileError, ModelError, ParameterError, unknown, unknown_suffix
+from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import symbolic
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.arrays import ROWS_OF, Order
@@ -19,7 +18,15 @@ from rlsuite.models.cassandra import read_mdp, write_mdp
 from rlsuite.models.constructors import Constructors
 from rlsuite.models.environments import Playable
 from rlsuite.models.explicit import Dialect, read_explicit, write_explicit, write_mdp_drn
-from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, reading_model, write_arrays
+from rlsuite.models.files import (
+    applies_to,
+    mdp_from_arrays,
+    mdp_to_arrays,
+    reading_model,
+    suffix_of,
+    write_arrays,
+    writing,
+)
 from rlsuite.models.mdp_fields import Transition
 from rlsuite.models.pomdpx import read_observed_pomdpx
 from rlsuite.models.transformations import close, fill_illegal, refuse_illegal
@@ -216,19 +223,10 @@ class MDP(Constructors, Playable):
         >>> mdp.P[1][1]
         [(0.5, 0, 5.0, False), (0.5, 1, 5.0, False)]
         """
-        suffix = _suffix(path, SUFFIXES)
-        explicit = (".tra",)
-        for name, value, allowed in (
-            ("labels", labels, explicit),
-            ("rewards", rewards, explicit),
-            ("end", end, (*explicit, *symbolic.SUFFIXES)),
-            ("constants", constants, symbolic.SUFFIXES),
-            ("reward", reward, symbolic.SUFFIXES),
-        ):
-            if value is not None and suffix not in allowed:
-                raise ParameterError(
-                    f"{name}={value!r} applies only to {', '.join(allowed)} files, and {path} is a {suffix} file"
-                )
+        suffix = suffix_of(path, SUFFIXES)
+        applies_to(path, (".tra",), labels=labels, rewards=rewards)
+        applies_to(path, (".tra", *symbolic.SUFFIXES), end=end)
+        applies_to(path, symbolic.SUFFIXES, constants=constants, reward=reward)
         if suffix == ".tra":
             return read_explicit(cls, path, gamma=gamma, labels=labels, rewards=rewards, end=end)
         if suffix in symbolic.SUFFIXES:
@@ -276,23 +274,20 @@ class MDP(Constructors, Playable):
         ParameterError
             If `dialect` is unknown, or given for another kind of file.
         """
-        suffix = _suffix(path, WRITTEN)
-        if dialect is not None and suffix != ".tra":
-            raise ParameterError(f"dialect={dialect!r} applies only to .tra files, and {path} is a {suffix} file")
+        suffix = suffix_of(path, WRITTEN)
+        applies_to(path, (".tra",), dialect=dialect)
         if dialect not in (None, *get_args(Dialect)):
             raise ParameterError(unknown("dialect", dialect, get_args(Dialect)))
         if suffix == ".npz":
             write_arrays(path, "MDP", mdp_to_arrays(self))
             return
-        try:
+        with writing(path):
             if suffix == ".mdp":
                 write_mdp(self, path)
             elif suffix == ".drn":
                 write_mdp_drn(self, path)
             else:
                 write_explicit(self, path, dialect or "prism")
-        except ModelError as cause:
-            raise FileError(f"cannot write {path}: {cause}") from cause
 
     # ------------------------------------------------------------------------------------------- conversions
 
@@ -422,12 +417,3 @@ class MDP(Constructors, Playable):
             f"MDP(n_states={self.n_states}, n_actions={self.n_actions}, n_transitions={self.n_transitions}, "
             f"gamma={self.gamma:g}, kind={self.kind!r})"
         )
-
-
-def _suffix(path: str | PathLike[str], known: Sequence[str]) -> str:
-    suffix = Path(path).suffix.lower()
-    if suffix == ".pomdp" or (suffix == ".pomdpx" and suffix not in known):
-        raise FileError(f"{path}: a {suffix} file holds a POMDP; use POMDP.read and POMDP.write")
-    if suffix not in known:
-        raise FileError(f"{path}: {unknown_suffix(suffix, known)}")
-    return suffix

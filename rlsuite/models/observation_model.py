@@ -68,7 +68,7 @@ def rows_of_table(table: FloatArray) -> ObservationRows:
     actions, states, symbols = table.shape
     flat = table.reshape(actions * states, symbols)
     row, observation = np.nonzero(flat)
-    indptr = _pointers(np.bincount(row, minlength=actions * states))
+    indptr = validation.pointers(np.bincount(row, minlength=actions * states))
     rows = ObservationRows(indptr, observation.astype(np.int32), flat[row, observation], symbols)
     return _frozen(rows, None)
 
@@ -118,7 +118,7 @@ def _rows_of_matrices(given: Sequence[SparseLike], actions: int, states: int) ->
         observation.append(matrix.indices)
         probability.append(matrix.data.astype(np.float64))
     return ObservationRows(
-        _pointers(np.concatenate(lengths)),
+        validation.pointers(np.concatenate(lengths)),
         np.concatenate(observation).astype(np.int32),
         np.concatenate(probability),
         int(given[0].shape[1]),
@@ -158,7 +158,7 @@ def _checked_rows(given: ObservationRows, actions: int, states: int) -> Observat
         )
     if (probability == 0.0).any():
         kept = probability > 0.0
-        indptr = _pointers(np.bincount(row[kept], minlength=actions * states))
+        indptr = validation.pointers(np.bincount(row[kept], minlength=actions * states))
         row, observation, probability = row[kept], observation[kept], probability[kept]
     increases = (observation[1:] > observation[:-1]) | (row[1:] > row[:-1])
     if not increases.all():
@@ -181,9 +181,3 @@ def _frozen(rows: ObservationRows, given: ObservationRows | None) -> Observation
         validation.frozen(rows.probability, before.probability),
         rows.n_observations,
     )
-
-
-def _pointers(lengths: IndexArray) -> IndexArray:
-    indptr = np.zeros(lengths.size + 1, dtype=np.int64)
-    np.cumsum(lengths, out=indptr[1:])
-    return indptr

@@ -17,12 +17,23 @@ import numpy as np
 from rlsuite.core.checks import fraction, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.npz import Npz
-from rlsuite.errors import FileError, ModelError, ParameterError, unknown_suffix
+from rlsuite.errors import FileError, ParameterError
 from rlsuite.models import symbolic, validation
 from rlsuite.models.beliefs import Beliefs
 from rlsuite.models.cassandra import read_pomdp, write_pomdp
 from rlsuite.models.environments import Playable
-from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays, reading_model, text, text_in, write_arrays
+from rlsuite.models.files import (
+    applies_to,
+    mdp_from_arrays,
+    mdp_to_arrays,
+    reading,
+    reading_model,
+    suffix_of,
+    text,
+    text_in,
+    write_arrays,
+    writing,
+)
 from rlsuite.models.functions import labels_of
 from rlsuite.models.mdp import MDP
 from rlsuite.models.mdp_fields import with_name
@@ -170,14 +181,8 @@ class POMDP(PomdpConstructors, Beliefs, Playable):
         >>> tiger.update_belief(tiger.start, action=0, observation=1).tolist()
         [0.15, 0.85]
         """
-        suffix = _suffix(path, SUFFIXES)
-        if suffix not in symbolic.SUFFIXES:
-            for name, value in (("end", end), ("constants", constants), ("reward", reward)):
-                if value is not None:
-                    raise ParameterError(
-                        f"{name}={value!r} applies only to {', '.join(symbolic.SUFFIXES)} files, and {path} is a "
-                        f"{suffix} file"
-                    )
+        suffix = suffix_of(path, SUFFIXES)
+        applies_to(path, symbolic.SUFFIXES, end=end, constants=constants, reward=reward)
         if suffix == ".pomdp":
             found = read_pomdp(cls, MDP, path, gamma)
         elif suffix == ".pomdpx":
@@ -206,15 +211,13 @@ class POMDP(PomdpConstructors, Beliefs, Playable):
             If the suffix is unknown, the file cannot be written, or the model cannot be expressed in the format:
             ``.pomdp`` and ``.pomdpx`` know no illegal actions and no random rewards. The message says what to do.
         """
-        suffix = _suffix(path, WRITTEN)
+        suffix = suffix_of(path, WRITTEN)
         if suffix == ".npz":
             write_arrays(path, "POMDP", pomdp_to_arrays(self))
             return
         write = write_pomdpx if suffix == ".pomdpx" else write_pomdp
-        try:
+        with writing(path):
             write(self.mdp, self.observation_rows, self.observation_labels, path)
-        except ModelError as cause:
-            raise FileError(f"cannot write {path}: {cause}") from cause
 
     # ------------------------------------------------------------------------------------------- conversions
 
@@ -234,15 +237,6 @@ class POMDP(PomdpConstructors, Beliefs, Playable):
 
 
 # ------------------------------------------------------------------------------------------------------ files
-
-
-def _suffix(path: str | PathLike[str], known: Sequence[str]) -> str:
-    suffix = Path(path).suffix.lower()
-    if suffix in (".mdp", ".tra"):
-        raise FileError(f"{path}: a {suffix} file holds an MDP; use MDP.read and MDP.write")
-    if suffix not in known:
-        raise FileError(f"{path}: {unknown_suffix(suffix, known)}")
-    return suffix
 
 
 def pomdp_to_arrays(pomdp: PomdpFields) -> dict[str, np.ndarray]:
@@ -285,10 +279,8 @@ def pomdp_from_arrays(model: type[P], path: str | PathLike[str], arrays: Npz, ga
     labels = arrays.take("observation_labels") if "observation_labels" in arrays else None
     named = None if labels is None else text_in(path, "observation_labels", labels)
     mdp = mdp_from_arrays(MDP, path, arrays, gamma)
-    try:
+    with reading(path):
         return model(mdp, observation, named)
-    except ModelError as cause:
-        raise FileError(f"{path} holds no valid model: {cause}") from cause
 
 
 # ------------------------------------------------------------------------------------------------ windows
@@ -393,8 +385,7 @@ def windowed(pomdp: P, k: int) -> P:
     lengths = np.zeros((len(states), n_actions), dtype=np.int64)
     for i, of_state in rows.items():
         lengths[i] = [len(row) for row in of_state]
-    indptr = np.zeros(lengths.size + 1, dtype=np.int64)
-    np.cumsum(lengths, out=indptr[1:])
+    indptr = validation.pointers(lengths)
     probability = np.array([entry[1] for entry in flat], dtype=np.float64)
     # Row sums of both factors may differ from 1 by the tolerance; in the product this must not add up.
     probability /= np.repeat(validation.row_sums(probability, indptr), lengths.reshape(-1))

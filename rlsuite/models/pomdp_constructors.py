@@ -13,7 +13,7 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
 from rlsuite.models import validation
 from rlsuite.models.aliases import FloatArray, SparseLike
-from rlsuite.models.arrays import Order, Tables, is_sparse, listed_by_action
+from rlsuite.models.arrays import Order, Tables, is_sparse, listed_by_action, open_order, rewards_of
 from rlsuite.models.functions import (
     ObservedReward,
     ObserveFunction,
@@ -45,10 +45,11 @@ class PomdpConstructors(PomdpFields):
     def from_arrays(
         cls,
         P: Tables,
-        R: Tables | SparseLike,
-        O: Observations | SparseLike,  # noqa: E741 - the field's own name
+        R: Tables | SparseLike | None = None,
+        O: Observations | SparseLike | None = None,  # noqa: E741 - the field's own name
         *,
         gamma: float,
+        costs: Tables | SparseLike | None = None,
         order: Order | None = None,
         start: ArrayLike | None = None,
         terminated: Tables | None = None,
@@ -67,7 +68,10 @@ class PomdpConstructors(PomdpFields):
             As in `MDP.from_arrays`; or (S, A, S, Z), with ``order="ass"`` (A, S, S, Z): the reward for going from s by
             a to s' and observing z there. It is folded into the mean reward of the transition, see the class.
         O : array_like (A, S, Z) or (S, Z), or A sparse (S, Z) matrices, or one, or ObservationRows
-            Pr(z | a, s'), whatever the order of `P`; a single (S, Z) table if the action does not matter.
+            Pr(z | a, s'), whatever the order of `P`; a single (S, Z) table if the action does not matter. Always
+            needed.
+        costs : array_like, optional
+            What to minimise, in place of `R` and in the same forms: ``from_arrays(P, O=O, costs=C, gamma=0.9)``.
         observation_labels : sequence of str, optional
             Z distinct names.
         P, gamma, order, start, terminated, legal, reward_std, bernoulli, state_labels, action_labels
@@ -88,7 +92,9 @@ class PomdpConstructors(PomdpFields):
         >>> door.mdp.expected_reward().tolist()
         [[0.9], [0.1]]
         """
-        paid, weights = _without_observation(R)
+        if O is None:
+            raise ParameterError("observations O are needed: write from_arrays(P, R, O, gamma=0.9)")
+        paid, weights = _without_observation(rewards_of(R, costs))
         mdp = MDP.from_arrays(
             P,
             paid,
@@ -102,6 +108,7 @@ class PomdpConstructors(PomdpFields):
             state_labels=state_labels,
             action_labels=action_labels,
         )
+        mdp = mdp if costs is None else mdp.replace(costs=True)
         model = cls(mdp, _for_each_action(O, mdp.n_actions), observation_labels)
         if weights is None:
             return model
@@ -172,19 +179,7 @@ class PomdpConstructors(PomdpFields):
         limit = whole_amount("max_states", max_states)
         found = explore(transitions, start, actions=actions, reward=paid, terminal=terminal, max_states=limit)
         seen = observed(observe, found, observations)
-        rows = found.rows
-        mdp = MDP.from_rows(
-            rows.indptr,
-            rows.next_state,
-            rows.probability,
-            rows.reward,
-            terminated=rows.terminated,
-            n_actions=len(found.actions),
-            gamma=gamma,
-            start=found.start,
-            state_labels=labels_of(found.states),
-            action_labels=labels_of(found.actions) if isinstance(actions, Sequence) else None,
-        )
+        mdp = MDP.from_explored(found, gamma, numbered=not isinstance(actions, Sequence))
         return cls(mdp, seen.rows, labels_of(seen.observations))
 
     @classmethod
@@ -238,6 +233,8 @@ def _folded(weights: FloatArray, model: PomdpFields, order: Order | None) -> Flo
     mdp, rows = model.mdp, model.observation_rows
     shape = (*weights.shape[:3], model.n_observations)
     validation.shape("R", weights, shape, meaning="the last index is the observation")
+    if order is None and shape[0] == shape[1] and (weights != weights.swapaxes(0, 1)).any():
+        raise open_order("R", shape[0])
     state, action = np.divmod(mdp.pairs(), mdp.n_actions)
     by_state = order == "sas" if order else shape[:2] == (mdp.n_states, mdp.n_actions)
     first, second = (state, action) if by_state else (action, state)

@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from rlsuite.core.narrowing import is_mapping, is_sequence
 from rlsuite.errors import FileError
@@ -29,28 +29,7 @@ Value: TypeAlias = Fraction | None
 """None if it is not a constant, or not known to be one."""
 
 
-def _smallest(*values: Fraction) -> Fraction:
-    return min(values)
-
-
-def _largest(*values: Fraction) -> Fraction:
-    return max(values)
-
-
-def _floor(value: Fraction) -> Fraction:
-    return Fraction(math.floor(value))
-
-
-def _ceil(value: Fraction) -> Fraction:
-    return Fraction(math.ceil(value))
-
-
-_FUNCTIONS: Final[Mapping[str, Callable[..., Fraction]]] = {
-    "min": _smallest,
-    "max": _largest,
-    "floor": _floor,
-    "ceil": _ceil,
-}
+_FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {"min": min, "max": max, "floor": math.floor, "ceil": math.ceil}
 _OPERATIONS: Final[Mapping[str, Callable[[Fraction, Fraction], Fraction]]] = {
     "+": lambda x, y: x + y,
     "-": lambda x, y: x - y,
@@ -140,12 +119,12 @@ def _jani(expression: object, known: Mapping[str, object], depth: int) -> Value:
     return _computed(operation, one, other)
 
 
-def _computed(operation: Callable[..., Fraction], *values: Value) -> Value:
+def _computed(operation: Callable[..., Any], *values: Value) -> Value:
     """Return the value of an operation; None if an argument is unknown, or it divides by 0 itself."""
     if None in values:
         return None
     try:
-        return operation(*values)
+        return Fraction(operation(*values))
     except (ZeroDivisionError, TypeError):
         return None
 
@@ -180,17 +159,16 @@ class _Parser:
         return self.tokens[self.k].text if self.k < len(self.tokens) else ""
 
     def sum(self) -> Value:
-        value = self._product()
-        while (operation := self._next()) in ("+", "-") and operation:
-            self.k += 1
-            value = _computed(_OPERATIONS[operation], value, self._product())
-        return value
+        return self._chain(("+", "-"), self._product)
 
     def _product(self) -> Value:
-        value = self.factor()
-        while (operation := self._next()) in ("*", "/") and operation:
+        return self._chain(("*", "/"), self.factor)
+
+    def _chain(self, operations: tuple[str, ...], operand: Callable[[], Value]) -> Value:
+        value = operand()
+        while (operation := self._next()) in operations:
             self.k += 1
-            value = _computed(_OPERATIONS[operation], value, self.factor())
+            value = _computed(_OPERATIONS[operation], value, operand())
         return value
 
     def factor(self) -> Value:

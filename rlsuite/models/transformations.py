@@ -49,8 +49,7 @@ def close(mdp: M) -> Closed[M]:
 
     lengths = np.append(np.diff(mdp.indptr), np.ones(extra * actions, dtype=np.int64)).reshape(-1, actions)
     lengths[absorbing] = 1
-    indptr = np.zeros(lengths.size + 1, dtype=np.int64)
-    np.cumsum(lengths, out=indptr[1:])
+    indptr = validation.pointers(lengths)
     # The order of rows, and of entries within a row, is kept; absorbing states get a self-loop for every action.
     kept = ~over[pair // actions]
     target = (np.arange(mdp.n_transitions) + (indptr[:-1][: mdp.indptr.size - 1] - mdp.indptr[:-1])[pair])[kept]
@@ -97,9 +96,8 @@ def chosen_rows(indptr: IndexArray, rows: IndexArray) -> tuple[IndexArray, Index
     ([0, 3, 3, 5], [2, 3, 4, 0, 1])
     """
     lengths = np.where(rows >= 0, indptr[rows + 1] - indptr[rows], 0)
-    pointers: IndexArray = np.zeros(rows.size + 1, dtype=np.int64)
-    np.cumsum(lengths, out=pointers[1:])
-    return pointers, np.repeat(indptr[rows] - pointers[:-1], lengths) + np.arange(int(pointers[-1]))
+    chosen = validation.pointers(lengths)
+    return chosen, np.repeat(indptr[rows] - chosen[:-1], lengths) + np.arange(int(chosen[-1]))
 
 
 def fill_illegal(mdp: M) -> M:
@@ -137,8 +135,7 @@ def merge(mdp: M) -> M:
     mean = np.bincount(group, weights=probability * reward) / total
     # Rounded, p r / p need not be r: an entry that is alone is copied, not computed.
     alone = count == 1
-    indptr = np.zeros(mdp.indptr.size, dtype=np.int64)
-    np.cumsum(np.bincount(kept // mdp.n_states, minlength=indptr.size - 1), out=indptr[1:])
+    indptr = validation.pointers(np.bincount(kept // mdp.n_states, minlength=mdp.indptr.size - 1))
     return mdp.replace(
         indptr=indptr,
         next_state=kept % mdp.n_states,

@@ -289,6 +289,17 @@ def leads_on(indptr: AnyArray, n_actions: int) -> BoolArray:
     return np.any((indptr[1:] > indptr[:-1]).reshape(-1, n_actions), axis=1)
 
 
+def pointers(lengths: ArrayLike) -> IndexArray:
+    """Return where rows of these lengths begin, and where the last one ends: (n + 1,) int64.
+
+    >>> pointers([[2, 0], [1, 3]]).tolist()
+    [0, 2, 2, 3, 6]
+    """
+    found = np.zeros(np.size(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=found[1:])
+    return found
+
+
 def row_sums(values: FloatArray, indptr: IndexArray) -> FloatArray:
     """Return the sum of each row, 0 for an empty one: (S * A,) float64."""
     sums = np.zeros(indptr.size - 1)

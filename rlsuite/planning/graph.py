@@ -11,6 +11,7 @@ import numpy as np
 from rlsuite.core.compilation import compiled
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, IndexArray, StateArray
+from rlsuite.models.validation import pointers
 
 
 class Predecessors(NamedTuple):
@@ -110,8 +111,7 @@ def strong_components(mdp: MDP, counts: BoolArray) -> Components:
     low, path, open_ = (np.empty(states, dtype=np.int32) for _ in range(3))
     first = mdp.indptr[:: mdp.n_actions]
     n = _tarjan(first, mdp.next_state, counts, number, low, path, open_, first[:-1].copy(), of_state)
-    indptr: IndexArray = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(of_state, minlength=n), out=indptr[1:])
+    indptr = pointers(np.bincount(of_state, minlength=n))
     return Components(of_state, indptr, np.argsort(of_state, kind="stable"))
 
 

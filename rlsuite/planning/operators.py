@@ -30,6 +30,7 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray, StateArray
+from rlsuite.models.validation import pointers
 from rlsuite.planning.blocks import cut, multiply, on_blocks
 from rlsuite.planning.kernels import (
     LONG,
@@ -461,8 +462,7 @@ def averaging(weights: FloatArray) -> Any:
     n, actions = weights.shape
     taken: IndexArray = np.flatnonzero(weights)
     # Row i averages the entries i * A to (i + 1) * A.
-    indptr = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(np.count_nonzero(weights, axis=1), out=indptr[1:])
+    indptr = pointers(np.count_nonzero(weights, axis=1))
     return csr_array((weights.reshape(-1)[taken], taken, indptr), shape=(n, n * actions))
 
 

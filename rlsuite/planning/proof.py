@@ -13,7 +13,7 @@ become equal that way. The ranks are the steps, in the worst case, to where noth
 
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from hashlib import sha256
 from math import ceil, floor, log10
@@ -27,7 +27,11 @@ from rlsuite.errors import FileError, ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.cassandra.plain import plain_lines
-from rlsuite.models.cassandra.writing import plain_text
+from rlsuite.models.cassandra.writing import file_names, model_lines, observation_lines, with_end
+from rlsuite.models.functions import labels_of
+from rlsuite.models.mdp_fields import MdpFields
+from rlsuite.models.observation_model import ObservationRows
+from rlsuite.models.transformations import END, close, merge
 from rlsuite.planning.verify import Model, check, number
 
 DIGITS = 15
@@ -222,6 +226,26 @@ def checked(text: str, proof: str) -> Finding:
         return Finding(True, (check_hidden if is_hidden(text) else check)(text, proof))
     except (ArithmeticError, LookupError, ValueError) as wrong:
         return Finding(False, str(wrong))
+
+
+def plain_text(mdp: MdpFields, rows: ObservationRows | None = None, labels: Sequence[str] | None = None) -> str:
+    """Return the text of a model, one statement in a line, as the checkers of proofs read it.
+
+    It is what `write_mdp` and `write_pomdp` write, but a pair that is not legal has no lines, of random rewards there
+    are the means. If states are hidden, costs are rewards below 0, and no line is about any action or next state.
+    """
+    if rows is None:
+        return "".join(f"{line}\n" for line in model_lines(merge(close(_of_means(mdp)).mdp), None, ()))
+    closed = close(_of_means(mdp).replace(costs=False))
+    if closed.absorbing.any():
+        rows = with_end(rows, mdp.n_states, closed.absorbing)
+        labels = labels and labels_of([*labels, END])
+    plain, names = merge(closed.mdp), file_names(labels, rows.n_observations)
+    return "".join(f"{line}\n" for line in model_lines(plain, names, observation_lines(plain, rows, names, True), True))
+
+
+def _of_means(mdp: MdpFields) -> MdpFields:
+    return mdp.replace(reward_std=None, bernoulli=None) if mdp.random_rewards else mdp
 
 
 def plain_file(path: str | PathLike[str]) -> str | None:

@@ -226,7 +226,8 @@ def alpha_vectors(
     >>> from rlsuite.models import POMDP
     >>> from rlsuite.planning import solve
     >>> machine = POMDP.from_arrays(
-    ...     [[[0.9, 0.1], [1, 0]], [[0, 1], [1, 0]]], [[1, -1], [0, -1]], [[0.9, 0.1], [0.4, 0.6]], gamma=0.9, start=0,
+    ...     [[[0.9, 0.1], [1, 0]], [[0, 1], [1, 0]]], [[1, -1], [0, -1]], [[0.9, 0.1], [0.4, 0.6]], order="sas",
+    ...     gamma=0.9, start=0,
     ...     state_labels=["fine", "broken"], action_labels=["make", "repair"],
     ... )
     >>> ax = alpha_vectors(solve(machine, "incremental_pruning", horizon=3))

@@ -87,7 +87,8 @@ def gap(
     >>> from rlsuite.models import POMDP
     >>> from rlsuite.planning import solve
     >>> machine = POMDP.from_arrays(
-    ...     [[[0.9, 0.1], [1, 0]], [[0, 1], [1, 0]]], [[1, -2], [0, -2]], [[0.9, 0.1], [0.4, 0.6]], gamma=0.9, start=0
+    ...     [[[0.9, 0.1], [1, 0]], [[0, 1], [1, 0]]], [[1, -2], [0, -2]], [[0.9, 0.1], [0.4, 0.6]], order="sas",
+    ...     gamma=0.9, start=0
     ... )
     >>> plan = solve(machine, "sarsop", gap=1e-3)
     >>> lower, upper = gap(plan).get_lines()

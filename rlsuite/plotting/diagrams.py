@@ -77,7 +77,7 @@ def diagram(
     >>> from rlsuite.models import MDP
     >>> from rlsuite.plotting import diagram
     >>> machine = MDP.from_arrays(
-    ...     [[[0.9, 0.1], [1, 0]], [[0, 1], [1, 0]]], [[1, -4], [0, -4]], gamma=0.9, start=0,
+    ...     [[[0.9, 0.1], [1, 0]], [[0, 1], [1, 0]]], [[1, -4], [0, -4]], gamma=0.9, order="sas", start=0,
     ...     state_labels=["ok", "broken"], action_labels=["run", "fix"],
     ... )
     >>> [text.get_text() for text in diagram(machine).texts][:4]

@@ -234,7 +234,8 @@ def belief_trace(
     >>> from rlsuite.planning import simulate_beliefs
     >>> from rlsuite.plotting import belief_trace
     >>> machine = POMDP.from_arrays(
-    ...     [[[0.9, 0.1], [1, 0]], [[0, 1], [1, 0]]], [[1, -1], [0, -1]], [[0.9, 0.1], [0.4, 0.6]], gamma=0.9, start=0,
+    ...     [[[0.9, 0.1], [1, 0]], [[0, 1], [1, 0]]], [[1, -1], [0, -1]], [[0.9, 0.1], [0.4, 0.6]], order="sas",
+    ...     gamma=0.9, start=0,
     ...     state_labels=["fine", "broken"], action_labels=["make", "repair"], observation_labels=["good", "bad"],
     ... )
     >>> episodes = simulate_beliefs(machine, lambda b: int(b[1] > 0.5), steps=20, seed=1, keep_beliefs=True)

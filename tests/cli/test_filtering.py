@@ -163,9 +163,9 @@ def test_many_states_and_many_steps_are_cut_short(rlsuite, rlsuite_json, tmp_pat
 def test_actions_that_are_illegal_in_a_state_that_is_possible(rlsuite, tmp_path):
     stay = np.tile(np.eye(2)[:, np.newaxis], (1, 2, 1))
     legal = [[True, True], [True, False]]
-    rl.POMDP.from_arrays(stay, np.zeros((2, 2)), np.eye(2), gamma=0.9, start=[0.5, 0.5], legal=legal).write(
-        tmp_path / "door.npz"
-    )
+    rl.POMDP.from_arrays(
+        stay, np.zeros((2, 2)), np.eye(2), gamma=0.9, order="sas", start=[0.5, 0.5], legal=legal
+    ).write(tmp_path / "door.npz")
     assert rlsuite("filter", "door.npz", 0, 0, 1, 0).code == 0
     done = rlsuite("filter", "door.npz", 0, 1, 1, 1)
     assert done.err == "rlsuite: error: step 2: action=1 is illegal in state 1, which has the probability 1\n"

@@ -57,7 +57,7 @@ def test_random_models(seed):
     P = rng.dirichlet(np.full(states, 0.5), (states, actions)) * 1.0
     O = rng.dirichlet(np.full(symbols, 0.7), (actions, states))  # noqa: E741 - the field's own name
     end = rng.random((states, actions, states)) < 0.2
-    pomdp = POMDP.from_arrays(P, np.zeros(states), O, gamma=0.9, terminated=end, start=np.eye(states)[0])
+    pomdp = POMDP.from_arrays(P, np.zeros(states), O, gamma=0.9, order="sas", terminated=end, start=np.eye(states)[0])
     known, belief = ParticleFilter(pomdp, 4000, seed=seed), pomdp.start
     for _ in range(4):
         action = int(rng.integers(actions))

@@ -165,11 +165,11 @@ RETURNS = {
         {},
     ),
     "transitions('s', 0) lists (1, 's', 0, 'no'): terminated is 'no', not a bool": ([(1, "s", 0, "no")], {}),
-    "transitions('s', 0) leads to ['s'], which is not hashable: use a tuple, a string or a number": (
+    "transitions('s', 0) returned ['s'], which is not hashable: use a tuple, a string or a number": (
         [(1, ["s"], 0, False)],
         {},
     ),
-    "transitions('s', 0) leads to array([1]), which is not hashable: use a tuple, a string or a number": (
+    "transitions('s', 0) returned array([1]), which is not hashable: use a tuple, a string or a number": (
         np.array([1]),
         {},
     ),
@@ -199,7 +199,7 @@ def test_an_infinite_model_is_stopped():
 def test_an_error_in_the_function_says_where_it_was_called():
     with pytest.raises(ZeroDivisionError) as caught:
         MDP.from_function(lambda s, a: s // 0, 7, actions=["up"], gamma=0.9, reward=zero)
-    assert caught.value.__notes__ == ["raised by transitions(state=7, action='up')"]
+    assert caught.value.__notes__ == ["raised by transitions(7, 'up')"]
 
 
 @pytest.mark.parametrize(

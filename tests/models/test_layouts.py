@@ -1,5 +1,7 @@
 """Layouts of other libraries: dense and sparse per action (MDPtoolbox), one row per pair (QuantEcon), Gymnasium's P."""
 
+import contextlib
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -230,20 +232,51 @@ def test_with_as_many_actions_as_states_pairs_are_read_by_state(P):
     assert MDP.from_arrays(P, objects(list(R)), gamma=0.9).expected_reward().tolist() == R.T.tolist()
 
 
-def test_with_as_many_actions_as_states_a_dense_array_is_read_by_state():
-    P = np.stack([np.eye(2), np.eye(2)[::-1]])
-    R = np.array([[1.0, 2.0], [3.0, 4.0]])
-    assert MDP.from_arrays(P, R, gamma=0.9).dense()[0].tolist() == P.tolist()
-    assert MDP.from_arrays(P, R, gamma=0.9, order="ass").dense()[0].tolist() == P.transpose(1, 0, 2).tolist()
+STAY_OR_LEAVE, HALVES = np.stack([np.eye(2), [[0.5, 0.5], [0, 1]]]), np.full((2, 2, 2), 0.5)
+SEEN = [[1.0], [1.0]]
+UNEQUAL = [[1.0, 2.0], [3.0, 4.0]]
+ENDED = {"terminated": [False, True]}
+EMPTY = np.array([[[0, 1], [0.5, 0.5]], [[0, 0], [0, 0]]])  # of the second state, or of the second action
 
 
-def test_what_the_shapes_leave_open_is_refused():
-    P, R = sparse([np.eye(2)] * 2), np.zeros((2, 2, 2))
-    with pytest.raises(ModelError, match=r"R has shape \(2, 2, 2\): .* pass order='sas' or order='ass'"):
-        MDP.from_arrays(P, R, gamma=0.9)
-    with pytest.raises(ModelError, match=r"R has shape \(2, 2, 2\): .* pass order='sas' or order='ass'"):
-        POMDP.from_arrays(P, np.zeros((2, 2, 2, 1)), [[1.0], [1.0]], gamma=0.9)
-    assert MDP.from_arrays(P, R, gamma=0.9, order="ass").n_states == 2
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("P", lambda **how: MDP.from_arrays(STAY_OR_LEAVE, [0, 1], **how)),
+        ("P", lambda **how: MDP.from_arrays(STAY_OR_LEAVE.tolist(), costs=[0, 1], **how)),
+        ("P", lambda **how: MDP.from_arrays(HALVES, UNEQUAL, **how)),
+        ("P", lambda **how: MDP.from_arrays(EMPTY.swapaxes(0, 1), [0, 1], **ENDED, **how)),
+        ("R", lambda **how: MDP.from_arrays(sparse([np.eye(2)] * 2), np.zeros((2, 2, 2)), **how)),
+        ("P", lambda **how: POMDP.from_arrays(STAY_OR_LEAVE, [0, 1], SEEN, **how)),
+        ("R", lambda **how: POMDP.from_arrays(HALVES, np.arange(8.0).reshape(2, 2, 2, 1), SEEN, **how)),
+        ("R", lambda **how: POMDP.from_arrays(sparse([np.eye(2)] * 2), np.zeros((2, 2, 2, 1)), SEEN, **how)),
+    ],
+)
+def test_what_the_shapes_leave_open_is_refused(name, call):
+    with pytest.raises(ModelError, match=rf"with 2 states and 2 actions, {name} can be .* write order='sas' or order="):
+        call(gamma=0.9)
+    if name == "P":
+        values = {}
+        for order in ("sas", "ass"):
+            with contextlib.suppress(ModelError):
+                values[order] = optimal(getattr(call(gamma=0.9, order=order), "mdp", call(gamma=0.9, order=order)))
+        assert "ass" in values
+        assert values.get("sas") != pytest.approx(values["ass"])
+
+
+@pytest.mark.parametrize(
+    ("P", "R", "given"),
+    [
+        (STAY_OR_LEAVE, [0, 1], {"order": "sas"}),
+        (HALVES, [0, 1], {}),
+        (HALVES, [[1, 2], [2, 3]], {}),
+        (EMPTY, [0, 1], ENDED),
+        ([[[1.0]]], [[5]], {}),
+    ],
+    ids=["ordered", "same", "same rewards", "one reading is invalid", "one state"],
+)
+def test_as_many_actions_as_states(P, R, given):
+    assert MDP.from_arrays(P, R, gamma=0.9, **given).dense()[0].tolist() == np.asarray(P).tolist()
 
 
 @pytest.mark.parametrize(
@@ -309,7 +342,9 @@ def test_pairs(data, mdps, same):
 
 
 def test_pairs_and_the_product_form_are_the_same_model(same):
-    product = MDP.from_arrays([[[0.5, 0.5], [0, 1]], [[0, 1], [0.5, 0.5]]], [[5, 10], [-1, -np.inf]], gamma=0.95)
+    product = MDP.from_arrays(
+        [[[0.5, 0.5], [0, 1]], [[0, 1], [0.5, 0.5]]], [[5, 10], [-1, -np.inf]], gamma=0.95, order="sas"
+    )
     same(product, MDP.from_pairs(R, Q, STATES, ACTIONS, gamma=0.95))
     np.testing.assert_allclose(optimal(product.replace(gamma=0.5)), [9.0, -2.0])
 

@@ -150,6 +150,35 @@ def test_impossible_observation():
         clear.update_belief([1, 0], 0, 1)
 
 
+def test_after_the_end_nothing_follows():
+    ended = POMDP.from_arrays([[[0, 1]], [[0, 0]]], [0, 0], np.eye(2), gamma=0.9, terminated=[0, 1])
+    for call in (ended.predict, ended.update_belief, lambda b, *rest: ended.update_beliefs([b], *rest)):
+        with pytest.raises(ParameterError, match=r"the episode has ended in state 1, which has the probability 0\.5"):
+            call([0.5, 0.5], 0, *([] if call == ended.predict else [0]))
+
+
+@pytest.mark.parametrize("stays", [1.0, 0.9])
+def test_what_a_thousand_observations_say_is_not_rounded_away(stays):
+    """What became improbable becomes probable again, as in a filter that keeps logarithms."""
+    rows = np.array([[stays, 1 - stays, 0], [1 - stays, stays, 0], [0, 0, 1]])
+    seen = np.array([[0.9, 0.09, 0.01], [0.8, 0.19, 0.01], [0.1, 0.9, 0]])
+    pomdp = POMDP.from_arrays(rows[:, None], [0, 0, 0], seen, gamma=0.9, start=[0.3, 0.3, 0.4])
+    z = np.repeat([0, 1, 2], [500, 800, 1])
+    b, beliefs = np.array([0.3, 0.3, 0.4]) @ rows, []
+    expected = rl.HMM(b, rows, seen).filter(z)
+    b = pomdp.start
+    for symbol in z:
+        b = pomdp.update_belief(b, 0, symbol)
+        beliefs.append(b)
+    np.testing.assert_allclose(beliefs, expected, rtol=1e-9, atol=1e-300)
+    assert expected[499, 2] == 0 < 0.99 < expected[1299, 2]
+    likelier = beliefs[499].copy()
+    likelier[:] = [0.5, 0.5, 0]  # a changed array is what it shows
+    assert pomdp.update_belief(likelier, 0, 1)[2] == 0
+    with pytest.raises(ParameterError, match="observation=2 cannot follow"):
+        pomdp.update_belief([0, 0, 1], 0, 2)
+
+
 def test_replace_reaches_the_hidden_process(tiger):
     changed = tiger.replace(gamma=0.5, observation_labels=("l", "r"))
     assert changed.gamma == 0.5

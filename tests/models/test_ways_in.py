@@ -38,7 +38,7 @@ def test_rewards_of_states_of_pairs_and_of_transitions():
 def test_a_square_reward_matrix_is_read_in_the_order_that_was_named():
     P2 = np.full((2, 2, 2), 0.5)
     R2 = [[1.0, 2.0], [3.0, 4.0]]
-    assert MDP.from_arrays(P2, R2, gamma=0.9).expected_reward().tolist() == [[1, 2], [3, 4]]
+    assert MDP.from_arrays(P2, R2, gamma=0.9, order="sas").expected_reward().tolist() == [[1, 2], [3, 4]]
     assert MDP.from_arrays(P2, R2, gamma=0.9, order="ass").expected_reward().tolist() == [[1, 3], [2, 4]]
 
 

@@ -82,7 +82,7 @@ def test_a_model_under_other_numbers_has_the_same_values(seed, table):
     R = rng.normal(size=(n, 2) if table else (n, 2, n))
     legal = np.ones((n, 2), dtype=bool)
     legal[0, 1] = False
-    mdp = rl.MDP.from_arrays(P, R, gamma=0.9, legal=legal, terminated=rng.random((n, 2, n)) < 0.2)
+    mdp = rl.MDP.from_arrays(P, R, gamma=0.9, order="sas", legal=legal, terminated=rng.random((n, 2, n)) < 0.2)
     order = rng.permutation(n)
     other = renumbered(mdp, order)
     assert other.start.tolist() == mdp.start[order].tolist()

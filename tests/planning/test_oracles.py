@@ -122,7 +122,7 @@ def built(form: str, rows: list[list[Row]], gamma: float, start: np.ndarray, noi
             for a in range(actions):
                 for p, there, r, terminated in rows[s][a]:
                     P[s, a, there], R[s, a, there], ended[s, a, there] = p, r, terminated
-        return MDP.from_arrays(P, R, gamma=gamma, terminated=ended, legal=legal, start=start)
+        return MDP.from_arrays(P, R, gamma=gamma, order="sas", terminated=ended, legal=legal, start=start)
     flat = [entry for of in rows for row in of for entry in row]
     return MDP.from_rows(
         np.cumsum([0, *(len(row) for of in rows for row in of)]),

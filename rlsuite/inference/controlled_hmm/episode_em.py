@@ -31,6 +31,7 @@ from rlsuite.inference.controlled_hmm.episode_passes import (
 )
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.models.validation import pointers
 
 MAX_BLOCKS = 8
 """Runs of episodes that are processed at the same time."""
@@ -112,8 +113,7 @@ def model_of(found: Parameters, like: POMDP, keep_rewards: bool) -> POMDP:
         np.add.at(weight, position, mdp.probability)
         known = weight[pair, outcome] > 0.0
         reward[known] = paid[pair, outcome][known] / weight[pair, outcome][known]
-    indptr = np.zeros(states * actions + 1, dtype=np.int64)
-    np.cumsum(np.bincount(pair, minlength=states * actions), out=indptr[1:])
+    indptr = pointers(np.bincount(pair, minlength=states * actions))
     learned = MDP.from_rows(
         indptr,
         outcome % states,

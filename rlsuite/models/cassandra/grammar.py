@@ -34,6 +34,7 @@ from rlsuite.models.cassandra.entries import Entries
 from rlsuite.models.cassandra.names import ANY, Declared, Names, declaration, listed
 from rlsuite.models.cassandra.text import NUMBER, Text, Token, short, shown
 from rlsuite.models.files import ROUNDING
+from rlsuite.models.validation import pointers
 
 BATCH = 8192
 """Most statements in a batch; more would only take more memory, and longer if the batch is refused."""
@@ -95,8 +96,7 @@ class Outline:
         key &= colon[1 : token.size + 1]
         key[1:] &= ~colon[: token.size - 1]
         first: IndexArray = np.append(np.flatnonzero(key), token.size)
-        colons = np.zeros(token.size + 1, dtype=np.int64)
-        np.cumsum(colon[: token.size], out=colons[1:])
+        colons = pointers(colon[: token.size])
         self.slots: IndexArray = np.diff(colons[first])
         tidy: BoolArray = self.slots <= MOST_COLONS
         for slot in range(MOST_COLONS):

@@ -8,15 +8,16 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from rlsuite.errors import FileError, ModelError
+from rlsuite.errors import FileError
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.cassandra.entries import Entries
 from rlsuite.models.cassandra.grammar import Parsed
 from rlsuite.models.cassandra.names import ANY, Names
 from rlsuite.models.cassandra.text import Text
-from rlsuite.models.files import ROUNDING, rescaled
+from rlsuite.models.files import ROUNDING, reading, rescaled
 from rlsuite.models.mdp_fields import MdpFields
 from rlsuite.models.observation_model import ObservationRows
+from rlsuite.models.validation import pointers
 
 MAX_CELLS = 2**25
 """Most probabilities that lines with wildcards may stand for, and most rows: more take gigabytes and minutes."""
@@ -108,8 +109,7 @@ def _distributions(
     if not possible.all():
         cells, values = cells[possible], values[possible]
     row, column = np.divmod(cells, table.dims[2])
-    indptr = np.zeros(count + 1, dtype=np.int64)
-    np.cumsum(np.bincount(row, minlength=count), out=indptr[1:])
+    indptr = pointers(np.bincount(row, minlength=count))
 
     def slots(number: int) -> tuple[int, int]:
         one, other = divmod(number, rows[1].size)
@@ -247,10 +247,8 @@ def read_pomdp(
     seen = observations(parsed, LOOSE)
     mdp = _hidden(hidden, parsed, gamma, moves, rewards(parsed, moves, seen), LOOSE)
     rows = ObservationRows(seen.indptr, seen.column.astype(np.int32), seen.probability, names.size)
-    try:
+    with reading(path):
         return model(mdp, rows, names.labels)
-    except ModelError as cause:
-        raise FileError(f"{path} holds no valid model: {cause}") from cause
 
 
 def _discount(parsed: Parsed, gamma: float | None) -> float:
@@ -268,7 +266,7 @@ def _hidden(
     path, start = parsed.text.path, parsed.start
     if start is not None:
         start = rescaled(path, start, np.array([0, start.size]), lambda _: "the start distribution", worst=rounding)
-    try:
+    with reading(path):
         found = model.from_rows(
             moves.indptr,
             moves.column,
@@ -280,6 +278,4 @@ def _hidden(
             state_labels=states.labels,
             action_labels=actions.labels,
         )
-    except ModelError as cause:
-        raise FileError(f"{path} holds no valid model: {cause}") from cause
     return found.replace(costs=True) if parsed.costs else found

@@ -16,6 +16,7 @@ import numpy as np
 
 from rlsuite.errors import FileError
 from rlsuite.models.aliases import FloatArray
+from rlsuite.models.files import reading
 
 _COMMENT = re.compile(r"#[^\n]*")
 _FOREIGN = re.compile("[\udc80-\udcff]")  # what "surrogateescape" makes of a byte that is not UTF-8
@@ -64,12 +65,8 @@ class Text:
         FileError
             If there is no such file, or it is not UTF-8 outside of comments: old files have names with accents there.
         """
-        try:
+        with reading(path):
             text = cls(path, Path(path).read_text(encoding="utf-8-sig", errors="surrogateescape"))
-        except FileNotFoundError as cause:
-            raise FileError(f"there is no file {path}") from cause
-        except OSError as cause:
-            raise FileError(f"{path} cannot be read: {cause.strerror or cause}") from cause
         foreign = None if text.content.isascii() else _FOREIGN.search(text.content)
         if foreign:
             byte = ord(foreign[0]) - 0xDC00

@@ -15,6 +15,7 @@ from rlsuite.models.functions import labels_of
 from rlsuite.models.mdp_fields import MdpFields
 from rlsuite.models.observation_model import ObservationRows
 from rlsuite.models.transformations import END, close, merge, refuse_illegal, refuse_noise
+from rlsuite.models.validation import pointers
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _RESERVED = {*KEYWORDS, *FILLINGS, "reward", "cost", "include", "exclude"}
@@ -31,7 +32,7 @@ def write_mdp(mdp: MdpFields, path: str | os.PathLike[str]) -> None:
         If the file cannot be written.
     """
     plain, _ = as_plain(mdp, "the .mdp format")
-    _write(path, _lines(plain, None, ()))
+    _write(path, model_lines(plain, None, ()))
 
 
 def write_pomdp(
@@ -45,28 +46,8 @@ def write_pomdp(
     if absorbing.any():
         rows = with_end(rows, mdp.n_states, absorbing)
         labels = labels and labels_of([*labels, END])
-    names = _names(labels, rows.n_observations)
-    _write(path, _lines(plain, names, _observation_lines(plain, rows, names)))
-
-
-def plain_text(mdp: MdpFields, rows: ObservationRows | None = None, labels: Sequence[str] | None = None) -> str:
-    """Return the text of a model, one statement in a line, as the checkers of proofs read it.
-
-    It is what `write_mdp` and `write_pomdp` write, but a pair that is not legal has no lines, of random rewards there
-    are the means. If states are hidden, costs are rewards below 0, and no line is about any action or next state.
-    """
-    if rows is None:
-        return "".join(f"{line}\n" for line in _lines(merge(close(_of_means(mdp)).mdp), None, ()))
-    closed = close(_of_means(mdp).replace(costs=False))
-    if closed.absorbing.any():
-        rows = with_end(rows, mdp.n_states, closed.absorbing)
-        labels = labels and labels_of([*labels, END])
-    plain, names = merge(closed.mdp), _names(labels, rows.n_observations)
-    return "".join(f"{line}\n" for line in _lines(plain, names, _observation_lines(plain, rows, names, True), True))
-
-
-def _of_means(mdp: MdpFields) -> MdpFields:
-    return mdp.replace(reward_std=None, bernoulli=None) if mdp.random_rewards else mdp
+    names = file_names(labels, rows.n_observations)
+    _write(path, model_lines(plain, names, observation_lines(plain, rows, names)))
 
 
 def decimal(value: float) -> str:
@@ -90,8 +71,7 @@ def with_end(rows: ObservationRows, states: int, absorbing: BoolArray) -> Observ
     lengths = np.ones((actions, absorbing.size), dtype=np.int64)
     lengths[:, :states] = np.diff(rows.indptr).reshape(actions, states)
     lengths[:, absorbing] = 1
-    indptr = np.zeros(lengths.size + 1, dtype=np.int64)
-    np.cumsum(lengths, out=indptr[1:])
+    indptr = pointers(lengths)
     kept = np.repeat(~np.tile(absorbing[:states], actions), np.diff(rows.indptr))
     ends = np.repeat(np.tile(absorbing, actions), lengths.reshape(-1))
     observation = np.full(ends.size, rows.n_observations, dtype=np.int32)
@@ -106,10 +86,11 @@ def _write(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
         file.writelines(f"{line}\n" for line in lines)
 
 
-def _lines(
+def model_lines(
     mdp: MdpFields, observations: Sequence[str] | None, of_observations: Iterable[str], apart: bool = False
 ) -> Iterator[str]:
-    states, actions = _names(mdp.state_labels, mdp.n_states), _names(mdp.action_labels, mdp.n_actions)
+    """Yield the lines of a model; `apart` lists each reward and each action by itself."""
+    states, actions = file_names(mdp.state_labels, mdp.n_states), file_names(mdp.action_labels, mdp.n_actions)
     yield f"discount: {decimal(mdp.gamma)}"
     yield f"values: {'cost' if mdp.costs else 'reward'}"
     yield f"states: {_declared(states)}"
@@ -139,11 +120,11 @@ def _lines(
         yield f"R: {heads[k]}{states[ahead]}{seen} {decimal(r)}"
 
 
-def _observation_lines(
+def observation_lines(
     mdp: MdpFields, rows: ObservationRows, names: Sequence[str], apart: bool = False
 ) -> Iterator[str]:
     """Write the observations; once for all actions if they are the same after each, but if they are written apart."""
-    states, actions = _names(mdp.state_labels, mdp.n_states), _names(mdp.action_labels, mdp.n_actions)
+    states, actions = file_names(mdp.state_labels, mdp.n_states), file_names(mdp.action_labels, mdp.n_actions)
     lengths = np.diff(rows.indptr).reshape(len(actions), len(states))
     entries = rows.observation.size // len(actions)
     alike = (not apart and (lengths == lengths[0]).all()) and all(
@@ -162,7 +143,7 @@ def _declared(names: Sequence[str]) -> str:
     return str(len(names)) if names[0] == "0" else " ".join(names)
 
 
-def _names(labels: Sequence[str] | None, size: int) -> list[str]:
+def file_names(labels: Sequence[str] | None, size: int) -> list[str]:
     """Return the labels if all of them are names in the format, else numbers."""
     if labels is not None and all(_NAME.fullmatch(label) and label not in _RESERVED for label in labels):
         return list(labels)

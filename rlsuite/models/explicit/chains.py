@@ -29,6 +29,7 @@ from rlsuite.models.explicit.reading import (
 )
 from rlsuite.models.explicit.writing import LAYOUT, Dialect, label_lines, labels_of_chain
 from rlsuite.models.files import rescaled
+from rlsuite.models.validation import pointers
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -74,8 +75,7 @@ def read_chain(
     file = Path(path)
     moves = _moves(read_columns(file, [3], LINES, header=_check_header))
     size = moves.n_states
-    indptr = np.zeros(size + 1, dtype=np.int64)
-    np.cumsum(np.bincount(moves.source, minlength=size), out=indptr[1:])
+    indptr = pointers(np.bincount(moves.source, minlength=size))
     stuck = np.diff(indptr) == 0
     if stuck.any():
         state = int(np.argmax(stuck))

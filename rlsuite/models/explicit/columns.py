@@ -17,6 +17,7 @@ import numpy as np
 
 from rlsuite.errors import FileError
 from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.models.files import reading
 
 _COMMENT = re.compile(rb"(?m)^[ \t]*#[^\n]*")
 # Possessive, so that nothing is tried twice: a word of a million digits must not take a million steps per digit.
@@ -55,12 +56,8 @@ class Columns(NamedTuple):
 
 def content_of(path: str | os.PathLike[str]) -> bytes:
     """Return the bytes of a file, or raise `FileError`."""
-    try:
+    with reading(path):
         return Path(path).read_bytes()
-    except FileNotFoundError as cause:
-        raise FileError(f"there is no file {path}") from cause
-    except OSError as cause:
-        raise FileError(f"{path} cannot be read: {cause.strerror or cause}") from cause
 
 
 def read_columns(

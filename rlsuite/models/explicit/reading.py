@@ -15,13 +15,13 @@ from typing import NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
-from rlsuite.errors import FileError, ModelError, ParameterError, unknown
+from rlsuite.errors import FileError, ParameterError, unknown
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.models.explicit.columns import Columns, content_of, read_columns
-from rlsuite.models.files import rescaled
+from rlsuite.models.files import reading, rescaled
 from rlsuite.models.mdp_fields import MdpFields
 from rlsuite.models.transformations import END
-from rlsuite.models.validation import leads_on, start_distribution
+from rlsuite.models.validation import leads_on, pointers, start_distribution
 
 INIT, DEADLOCK = "init", "deadlock"
 """Labels with a meaning of their own: where runs begin; where a program is stuck, and its states repeat for ever."""
@@ -214,8 +214,7 @@ def assembled(
     if end is not None and found is not None:
         kept = ~found.states(end)[choices.source]
     pair = (choices.source * choices.n_actions + choices.action)[kept]
-    indptr = np.zeros(pairs + 1, dtype=np.int64)
-    np.cumsum(np.bincount(pair, minlength=pairs), out=indptr[1:])
+    indptr = pointers(np.bincount(pair, minlength=pairs))
     can_start = leads_on(indptr, choices.n_actions)
 
     def name(row: int) -> str:
@@ -223,7 +222,7 @@ def assembled(
         label = action if choices.action_labels is None else repr(choices.action_labels[action])
         return f"the row of state {state} and action {label}"
 
-    try:
+    with reading(file):
         return model.from_rows(
             indptr,
             choices.next_state[kept],
@@ -236,8 +235,6 @@ def assembled(
             action_labels=choices.action_labels,
             labels={} if found is None else found.kept(),
         )
-    except ModelError as cause:
-        raise FileError(f"{file} holds no valid model: {cause}") from cause
 
 
 # ------------------------------------------------------------------------------------------------- transitions

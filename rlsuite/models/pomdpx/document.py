@@ -15,6 +15,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from rlsuite.errors import FileError
+from rlsuite.models.files import reading
 
 DEEPEST = 200
 """Elements within each other; a decision diagram needs two for each variable."""
@@ -90,12 +91,8 @@ def read_document(path: str | os.PathLike[str], root: str) -> Element:
         If the file is missing or not XML, declares a document type, nests too deeply, or is of another kind; the line
         is named.
     """
-    try:
+    with reading(path):
         content = Path(path).read_bytes()
-    except FileNotFoundError as cause:
-        raise FileError(f"there is no file {path}") from cause
-    except OSError as cause:
-        raise FileError(f"{path} cannot be read: {cause.strerror or cause}") from cause
     parser = expat.ParserCreate()
     parser.buffer_text = True
     open_elements: list[Element] = []

@@ -15,16 +15,17 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from rlsuite.errors import FileError, ModelError
+from rlsuite.errors import FileError
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.cassandra.reading import LOOSE, MAX_CELLS, MAX_LOOKUPS
 from rlsuite.models.cassandra.text import NUMBER
-from rlsuite.models.files import rescaled
+from rlsuite.models.files import reading, rescaled
 from rlsuite.models.mdp_fields import MdpFields
 from rlsuite.models.observation_model import ObservationRows
 from rlsuite.models.pomdpx.document import Element, only, read_document
 from rlsuite.models.pomdpx.functions import Function, read_functions
 from rlsuite.models.pomdpx.variables import Slot, Variable, read_variables
+from rlsuite.models.validation import pointers
 
 M = TypeVar("M", bound=MdpFields)
 P = TypeVar("P")
@@ -83,10 +84,8 @@ def read_pomdpx(
     moves, seen = reader.transitions(), reader.observations()
     mdp = reader.process(hidden, moves, seen, reader.start(), gamma)
     rows = ObservationRows(seen.indptr, seen.column.astype(np.int32), seen.probability, reader.n_observations)
-    try:
+    with reading(path):
         return model(mdp, rows, _names(reader.seen))
-    except ModelError as cause:
-        raise FileError(f"{path} holds no valid model: {cause}") from cause
 
 
 def read_observed_pomdpx(model: type[M], path: str | os.PathLike[str], gamma: float | None) -> M:
@@ -176,7 +175,7 @@ class _Reader:
 
     def process(self, model: type[M], moves: Joint, seen: Joint, start: FloatArray, gamma: float | None) -> M:
         """Return the process of the states, as an object of a class."""
-        try:
+        with reading(self.path):
             return model.from_rows(
                 moves.indptr,
                 moves.column,
@@ -189,8 +188,6 @@ class _Reader:
                 state_labels=_names(self.declared.states),
                 action_labels=_names(self.declared.actions),
             )
-        except ModelError as cause:
-            raise FileError(f"{self.path} holds no valid model: {cause}") from cause
 
     def first_belief(self) -> FloatArray:
         """Return the distribution of the first state: (S,) float64."""
@@ -299,8 +296,7 @@ class _Reader:
             sizes = self.declared.sizes(kind)
             column = np.ravel_multi_index([given[kind, k] for k in range(len(sizes))], sizes).astype(np.int64)
         order = np.lexsort((column, row))
-        indptr = np.zeros(rows + 1, dtype=np.int64)
-        np.cumsum(np.bincount(row, minlength=rows), out=indptr[1:])
+        indptr = pointers(np.bincount(row, minlength=rows))
         # Each factor sums to 1 within a tolerance; in the product this must not add up.
         return Joint(indptr, column[order], rescaled(self.path, probability[order], indptr, name))
 
@@ -321,8 +317,7 @@ class _Reader:
             element.fail(f"a probability of {function.name} is {values.min():g}, which is negative")
         cells, values = cells[values > 0.0], values[values > 0.0]
         row, column = np.divmod(cells, own.variable.size)
-        indptr = np.zeros(rows + 1, dtype=np.int64)
-        np.cumsum(np.bincount(row, minlength=rows), out=indptr[1:])
+        indptr = pointers(np.bincount(row, minlength=rows))
 
         def name(number: int) -> str:
             if not parents:

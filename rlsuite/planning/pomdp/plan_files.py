@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Final
-from xml.parsers import expat
 
 import numpy as np
 
@@ -22,6 +21,8 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import FileError, ParameterError, unknown_suffix
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.models.files import reading
+from rlsuite.models.pomdpx.document import only, read_document
 from rlsuite.planning.pomdp.bounds.linear_bounds import endless_bounds
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
 from rlsuite.planning.pomdp.exact.backprojection import Projection
@@ -127,13 +128,15 @@ def read_plan(path: str | PathLike[str], pomdp: POMDP) -> AlphaVectorSolution:
     """
     suffix = _suffix(path)
     model = PreparedModel(pomdp, f"a plan of a {suffix} file")
-    with _reading(path) as text:
-        if suffix == ".pg":
-            actions, successors = _graph_in(text, pomdp)
-            vectors = _values_of_graph(pomdp, actions, successors)
+    successors = None
+    with _checking(path):
+        if suffix == ".policy":
+            vectors, actions = _policy_in(path, pomdp)
+        elif suffix == ".alpha":
+            vectors, actions = _alpha_in(Path(path).read_text(encoding="latin-1"), pomdp)
         else:
-            vectors, actions = (_alpha_in if suffix == ".alpha" else _policy_in)(text, pomdp)
-            successors = None
+            actions, successors = _graph_in(Path(path).read_text(encoding="latin-1"), pomdp)
+            vectors = _values_of_graph(pomdp, actions, successors)
     upper = endless_bounds(model, Watch("reading a plan", tol=1.0)).at(pomdp.start)[1]
     plan = AlphaVectorSolution(
         lower_bound=-math.inf,
@@ -162,19 +165,15 @@ def _suffix(path: str | PathLike[str]) -> str:
 
 
 @contextmanager
-def _reading(path: str | PathLike[str]) -> Generator[str]:
-    """Read a file; errors in the body, too, are reported as errors of the file."""
-    file = Path(path)
-    try:
-        if file.stat().st_size > LARGEST_FILE:
-            raise ValueError(f"it is larger than {LARGEST_FILE >> 20} MiB, the most that is read")
-        yield file.read_text(encoding="latin-1")
-    except FileNotFoundError as cause:
-        raise FileError(f"there is no file {file}") from cause
-    except OSError as cause:
-        raise FileError(f"{file} cannot be read: {cause.strerror or cause}") from cause
-    except ValueError as cause:
-        raise FileError(f"{file}: {cause}") from cause
+def _checking(path: str | PathLike[str]) -> Generator[None]:
+    """Report what is wrong with a file, of which the body reads a part, as an error of the file."""
+    with reading(path):
+        if Path(path).stat().st_size > LARGEST_FILE:
+            raise FileError(f"{path}: it is larger than {LARGEST_FILE >> 20} MiB, the most that is read")
+        try:
+            yield
+        except ValueError as cause:
+            raise FileError(f"{path}: {cause}") from cause
 
 
 def _known_everywhere(plan: AlphaVectorSolution) -> FloatArray:
@@ -272,69 +271,31 @@ def _policy_text(vectors: FloatArray, actions: IndexArray) -> str:
     )
 
 
-class _PolicyReader:
-    """What the parser of a .policy file calls; a document type, and so an entity, is refused."""
-
-    def __init__(self, pomdp: POMDP) -> None:
-        self.pomdp = pomdp
-        self.actions: list[int] = []
-        self.vectors: list[list[str]] = []
-        self._text: list[str] | None = None
-        self._sparse = False
-
-    def doctype(self, *_: object) -> None:
-        raise ValueError("it declares a document type, which no policy of SARSOP does")
-
-    def begin(self, name: str, given: dict[str, str]) -> None:
-        if name == "AlphaVector":
-            length, parts = given.get("vectorLength", ""), given.get("numObsValue", "1")
-            if length != str(self.pomdp.n_states) or parts != "1":
-                raise ValueError(
-                    f"its vectors are of length {length} for each of {parts} observed values; this model has "
-                    f"{self.pomdp.n_states} states, none of which is observed"
-                )
-        elif name in ("Vector", "SparseVector"):
-            what = f"vector {len(self.actions)}: action"
-            self.actions.append(_number(what, given.get("action", ""), self.pomdp.n_actions))
-            self._text, self._sparse = [], name == "SparseVector"
-
-    def characters(self, text: str) -> None:
-        if self._text is not None:
-            self._text.append(text)
-
-    def end(self, name: str) -> None:
-        if self._text is not None and name in ("Vector", "SparseVector"):
-            words = "".join(self._text).split()
-            self._text = None
-            self.vectors.append(self._filled(words) if self._sparse else words)
-            if len(self.vectors[-1]) != self.pomdp.n_states:
-                raise ValueError(
-                    f"vector {len(self.vectors) - 1} has {len(self.vectors[-1])} entries, not {self.pomdp.n_states}"
-                )
-
-    def _filled(self, words: list[str]) -> list[str]:
-        """The entries of a sparse vector, which is written as pairs of a state and an entry."""
-        entries = ["0"] * self.pomdp.n_states
-        for state, entry in zip(words[::2], words[1::2], strict=True):
-            entries[_number(f"vector {len(self.vectors)}: state", state, len(entries))] = entry
-        return entries
-
-
-def _policy_in(text: str, pomdp: POMDP) -> tuple[FloatArray, IndexArray]:
+def _policy_in(path: str | PathLike[str], pomdp: POMDP) -> tuple[FloatArray, IndexArray]:
     """The vectors (n, S) and actions (n,) of a .policy file."""
-    reader = _PolicyReader(pomdp)
-    parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler = reader.doctype
-    parser.StartElementHandler = reader.begin
-    parser.EndElementHandler = reader.end
-    parser.CharacterDataHandler = reader.characters
-    try:
-        parser.Parse(text.encode("latin-1"), True)
-    except expat.ExpatError as cause:
-        raise ValueError(f"it is not XML: {cause}") from cause
-    if not reader.vectors:
-        raise ValueError("it has no vectors")
-    return _entries(reader.vectors), np.array(reader.actions, dtype=np.int64)
+    listed = only(read_document(path, "Policy"), "AlphaVector")
+    length, parts = listed.attributes.get("vectorLength", ""), listed.attributes.get("numObsValue", "1")
+    if length != str(pomdp.n_states) or parts != "1":
+        listed.fail(
+            f"its vectors are of length {length} for each of {parts} observed values; this model has "
+            f"{pomdp.n_states} states, none of which is observed"
+        )
+    listed.expect("Vector", "SparseVector")
+    if not listed.children:
+        listed.fail("it has no vectors")
+    actions, vectors = np.empty(len(listed.children), dtype=np.int64), list[list[str]]()
+    for i, one in enumerate(listed.children):
+        actions[i] = _number(f"vector {i}: action", one.attributes.get("action", ""), pomdp.n_actions)
+        words = [word for part in (one, *one.children) for word in part.words()]
+        if one.tag == "SparseVector":  # pairs of a state and an entry
+            entries = ["0"] * pomdp.n_states
+            for state, entry in zip(words[::2], words[1::2], strict=True):
+                entries[_number(f"vector {i}: state", state, len(entries))] = entry
+            words = entries
+        if len(words) != pomdp.n_states:
+            one.fail(f"vector {i} has {len(words)} entries, not {pomdp.n_states}")
+        vectors.append(words)
+    return _entries(vectors), actions
 
 
 # ------------------------------------------------------------------------------------------------ numbers

@@ -24,6 +24,7 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.models.validation import pointers
 from rlsuite.planning.certificate import FOR_POMDPS, discounted, warn_not_converged
 from rlsuite.planning.limits import TolerancesOfBounds, takes_limits
 from rlsuite.planning.mdp.backward_induction import backward_induction
@@ -203,8 +204,7 @@ def _assemble(pomdp: POMDP, followed: list[_Step], *, expanded: int, n_beliefs: 
     possible = probability > 0.0
     lengths = np.zeros((n_beliefs, pomdp.n_actions), dtype=np.int64)
     lengths[:expanded] = possible.sum(axis=2)
-    indptr = np.zeros(lengths.size + 1, dtype=np.int64)
-    np.cumsum(lengths, out=indptr[1:])
+    indptr = pointers(lengths)
     total = probability.sum(axis=2, keepdims=True)
     # Rows of the model sum to 1 within a tolerance, which products of two such sums may exceed.
     share = np.divide(probability, total, out=np.zeros_like(probability), where=total > 0.0)

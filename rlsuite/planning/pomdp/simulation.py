@@ -139,7 +139,8 @@ def simulate_beliefs(
     >>> from rlsuite.models import POMDP
     >>> from rlsuite.planning.pomdp.simulation import simulate_beliefs
     >>> machine = POMDP.from_arrays(
-    ...     [[[0.9, 0.1], [1, 0]], [[0, 1], [1, 0]]], [[1, -1], [0, -1]], [[0.9, 0.1], [0.4, 0.6]], gamma=0.9, start=0
+    ...     [[[0.9, 0.1], [1, 0]], [[0, 1], [1, 0]]], [[1, -1], [0, -1]], [[0.9, 0.1], [0.4, 0.6]], order="sas",
+    ...     gamma=0.9, start=0
     ... )
     >>> known = simulate_beliefs(machine, lambda b: int(b[1] > 0.5), steps=50, seed=1, keep_beliefs=True)
     >>> known.actions[0, :6].tolist(), known.beliefs[0, :3].round(2).tolist()

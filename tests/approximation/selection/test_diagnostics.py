@@ -23,7 +23,7 @@ GAMMA = 0.9
 def machine():
     """Two states, two actions, random next states."""
     return rl.MDP.from_arrays(
-        [[[0.5, 0.5], [0.9, 0.1]], [[0.2, 0.8], [1.0, 0.0]]], [[1.0, 0.0], [2.0, -1.0]], gamma=GAMMA
+        [[[0.5, 0.5], [0.9, 0.1]], [[0.2, 0.8], [1.0, 0.0]]], [[1.0, 0.0], [2.0, -1.0]], gamma=GAMMA, order="sas"
     )
 
 

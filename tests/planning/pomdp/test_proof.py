@@ -78,6 +78,7 @@ def test_random_models_have_intervals_that_agree_with_the_bounds_of_the_search(t
             rng.normal(size=(states, actions)).round(2),
             rng.dirichlet(np.full(seen, 0.4), (actions, states)),
             gamma=0.5,
+            order="sas",
             start=rng.dirichlet(np.ones(states)),
             terminated=[ends and s == 0 for s in range(states)],
         )

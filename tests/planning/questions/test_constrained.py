@@ -21,7 +21,7 @@ def random_problem(seed, most_states=5):
     states, actions, k = int(rng.integers(2, most_states)), int(rng.integers(2, 4)), int(rng.integers(1, 4))
     transitions = rng.dirichlet(np.full(states, 0.5), size=(states, actions))
     gamma = float(rng.choice([0.5, 0.9, 0.99]))
-    mdp = rl.MDP.from_arrays(transitions, rng.normal(size=(states, actions)), gamma=gamma, start=0)
+    mdp = rl.MDP.from_arrays(transitions, rng.normal(size=(states, actions)), gamma=gamma, order="sas", start=0)
     return rng, mdp, rng.normal(size=(k, states, actions))
 
 

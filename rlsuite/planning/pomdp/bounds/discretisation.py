@@ -255,8 +255,7 @@ def discretised(
             f"a belief near {belief.tolist()} can be reached, but no action is legal in every state of its support"
         )
     total = np.bincount(row, weights=probability, minlength=n * actions)
-    indptr = np.zeros(n * actions + 1, dtype=np.int64)
-    np.cumsum(np.bincount(row, minlength=n * actions), out=indptr[1:])
+    indptr = validation.pointers(np.bincount(row, minlength=n * actions))
     numbers, weights = grid.made_of(pomdp.start[np.newaxis], interpolation)
     start = np.bincount(numbers[0], weights=np.maximum(weights[0], 0.0), minlength=n)
     mdp = MDP.from_rows(

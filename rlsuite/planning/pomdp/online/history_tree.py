@@ -18,6 +18,7 @@ from rlsuite.core.compilation import compiled
 from rlsuite.core.records import Record, record
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
+from rlsuite.models.validation import pointers
 
 RandomState = np.ndarray[tuple[int], np.dtype[np.uint64]]
 """(2,) uint64, not both 0."""
@@ -63,8 +64,7 @@ def simulator(pomdp: POMDP) -> Simulator:
     """Return the tables of a model."""
     mdp, rows = pomdp.mdp, pomdp.observation_rows
     legal = mdp.legal
-    choices = np.zeros(mdp.n_states + 1, dtype=np.int64)
-    np.cumsum(legal.sum(axis=1), out=choices[1:])
+    choices = pointers(legal.sum(axis=1))
     found = Simulator(
         n_states=mdp.n_states,
         n_actions=mdp.n_actions,

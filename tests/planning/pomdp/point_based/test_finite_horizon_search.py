@@ -25,7 +25,7 @@ def random_pomdp(seed, gamma):
     legal[1, 2] = False
     ends = rng.random((3, 3, 3)) < 0.15
     mdp = MDP.from_arrays(
-        moves, rng.normal(size=(3, 3)), gamma=gamma, start=[0.6, 0.0, 0.4], legal=legal, terminated=ends
+        moves, rng.normal(size=(3, 3)), gamma=gamma, order="sas", start=[0.6, 0.0, 0.4], legal=legal, terminated=ends
     )
     return POMDP(mdp, seen)
 
