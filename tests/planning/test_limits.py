@@ -7,7 +7,7 @@ import pytest
 
 from rlsuite.errors import CallError
 from rlsuite.models import MDP, POMDP
-from rlsuite.planning import Limits, iterative_policy_evaluation, methods
+from rlsuite.planning import Limits, iterative_policy_evaluation, methods, solve
 from rlsuite.planning.limits import DEFAULTS, TimeLimits, Tolerances, takes_limits
 
 MACHINE = MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.5)
@@ -129,3 +129,7 @@ def test_limits_documents_each_key_and_its_type():
         assert f"\n{name} : " in documented
     assert Limits.__annotations__.keys() == DEFAULTS.keys()
     assert Tolerances.__annotations__.keys() < TimeLimits.__annotations__.keys() < Limits.__annotations__.keys()
+
+
+def test_a_deadline_that_never_comes_is_none():
+    assert solve(HIDDEN, "sarsop", gap=1e-3, deadline=float("inf")).converged

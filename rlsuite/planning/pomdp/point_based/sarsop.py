@@ -264,7 +264,7 @@ class PointSearch:
         """Return the size of the largest set of vectors that there is time and memory to return."""
         if self.watch.deadline is None:
             return LARGEST_ANSWER
-        return min(LARGEST_ANSWER, int((0.05 + ANSWER_SHARE * self.watch.deadline) * BYTES_PER_SECOND))
+        return int(min(LARGEST_ANSWER, (0.05 + ANSWER_SHARE * self.watch.deadline) * BYTES_PER_SECOND))
 
     def _answer_watch(self) -> Watch:
         """Return the clock of what is done once the search has ended."""
