@@ -35,7 +35,15 @@ from rlsuite.errors import (
 )
 from rlsuite.registry import load
 from rlsuite.testing import problems
-from rlsuite.testing.learners import ENOUGH, SEED, check_plain_data_describes_it, expect, fields_of, learner_checks
+from rlsuite.testing.learners import (
+    ENOUGH,
+    SEED,
+    arrays_of,
+    check_plain_data_describes_it,
+    expect,
+    expect_same_arrays,
+    learner_checks,
+)
 from rlsuite.training.first_steps import all_in_python
 from rlsuite.training.learned import declared_arrays, learned_arrays
 from rlsuite.training.train import train
@@ -161,12 +169,9 @@ def check_two_halves_make_the_whole(agent: Agent) -> None:
         env = problems.environments()[name]
         halves = copy.deepcopy(agent).learn(env, steps=ENOUGH // 3, seed=SEED).learn(env, steps=ENOUGH - ENOUGH // 3)
         whole = _learned(agent, name)
-        _expect_same_arrays(halves, whole, f"{name}: learning in two parts differs from learning at once")
-        expect(
-            halves.episodes_.tobytes() == whole.episodes_.tobytes(),
-            agent,
-            f"{name}: learning in two parts gives other episodes than learning at once",
-        )
+        what = f"{name}: learning in two parts differs from learning at once"
+        _expect_same_arrays(halves, whole, what)
+        expect(halves.episodes_.tobytes() == whole.episodes_.tobytes(), agent, f"{what}, in its episodes")
 
 
 def check_every_step_is_counted_once(agent: Agent) -> None:
@@ -176,17 +181,15 @@ def check_every_step_is_counted_once(agent: Agent) -> None:
         clock = getattr(learned.memory_, "clock", None)
         if clock is None:  # an agent without schedules
             return
-        counted = (int(clock[STEPS]), int(clock[EPISODES]))
-        true = (ENOUGH, len(learned.episodes_))
+        counted = int(clock[STEPS]), int(clock[EPISODES])
+        true = ENOUGH, len(learned.episodes_)
         expect(counted == true, agent, f"{name}: it counted {counted} steps and episodes; there were {true}")
 
 
 def check_what_is_learned_is_finite(agent: Agent) -> None:
     """No table ever contains NaN; infinities only where they stand for an action never tried."""
     for name in problems.environments():
-        for field, values in learned_arrays(_learned(agent, name).memory_).items():
-            broken = values.dtype.kind == "f" and bool(np.isnan(values).any())
-            expect(not broken, agent, f"{name}: {field} holds NaN")
+        _expect_no_nan(_learned(agent, name).memory_, agent, name)
 
 
 def check_the_policy_is_one(agent: Agent) -> None:
@@ -220,12 +223,9 @@ def check_a_file_keeps_it(agent: Agent) -> None:
             path = Path(folder) / "agent.npz"
             learned.save(path)
             twin = load(path)
-        _expect_same_arrays(learned, twin, f"{name}: the loaded agent differs from the saved one")
-        expect(
-            describe(twin) == describe(learned),
-            agent,
-            f"{name}: the loaded agent has other parameters than the saved one",
-        )
+        what = f"{name}: the loaded agent differs from the saved one"
+        _expect_same_arrays(learned, twin, what)
+        expect(describe(twin) == describe(learned), agent, f"{what}, in its parameters")
         twin.learn(problems.environments()[name], steps=ENOUGH // 3, seed=SEED)
 
 
@@ -236,9 +236,8 @@ def check_whole_numbers_say_what_they_may_be(agent: Agent) -> None:
         declared = declared_arrays(memory)
         for field, values in learned_arrays(memory).items():
             if values.dtype.kind in "iu":
-                said = declared.get(field, Array()).at_least is not None
                 expect(
-                    said,
+                    declared.get(field, Array()).at_least is not None,
                     agent,
                     f"{field} is an array of whole numbers without a range: {how_to_declare(field, values.dtype)}",
                 )
@@ -263,11 +262,8 @@ def check_many_seeds_are_many_runs(agent: Agent) -> None:
         for workers in (1, 2):
             found = train(agent, problems.environments()[name], steps=ENOUGH, seeds=3, workers=workers)
             for alone, among_others in zip(runs, found.records, strict=True):
-                for field, one, other in fields_of(alone, among_others):
-                    what = (
-                        f"{name}: seed {alone.seed} among others, with workers={workers}, differs from a run of its own"
-                    )
-                    expect(one.tobytes() == other.tobytes(), agent, f"{what}, in the record's {field}")
+                what = f"{name}: seed {alone.seed} among others, with workers={workers}, differs from a run of its own"
+                expect_same_arrays(arrays_of(alone), arrays_of(among_others), agent, what)
 
 
 def check_it_stays_as_it_is_given(agent: Agent) -> None:
@@ -279,10 +275,9 @@ def check_it_stays_as_it_is_given(agent: Agent) -> None:
 
 def check_nonsense_is_refused(agent: Agent) -> None:
     """A NaN reward stops the run before it is learned from."""
-    env = problems.NoReward()
     learned = copy.deepcopy(agent)
     try:
-        learned.learn(env, steps=ENOUGH, seed=SEED)
+        learned.learn(problems.NoReward(), steps=ENOUGH, seed=SEED)
     except LearningError:
         pass
     except RlsuiteError as error:
@@ -293,9 +288,7 @@ def check_nonsense_is_refused(agent: Agent) -> None:
         memory = learned.memory_
     except NotLearned:  # features that learn from data met the reward first
         return
-    for field, values in learned_arrays(memory).items():
-        broken = values.dtype.kind == "f" and bool(np.isnan(values).any())
-        expect(not broken, agent, f"a NaN reward got into {field}")
+    _expect_no_nan(memory, agent, "after a NaN reward")
 
 
 # ------------------------------------------------------------------------------------------------------------ helpers
@@ -309,6 +302,11 @@ def _learned(agent: Agent, name: str, run_seed: int = SEED, **options: Any) -> A
         raise ConformanceError(f"{type(agent).__name__} cannot learn the problem {name!r}: {error}") from error
 
 
+def _expect_no_nan(memory: Any, agent: Agent, where: str) -> None:
+    for field, values in learned_arrays(memory).items():
+        expect(not (values.dtype.kind == "f" and np.isnan(values).any()), agent, f"{where}: {field} holds NaN")
+
+
 def _values(agent: Any) -> NDArray[np.float64]:
     """The learned values: of actions, or of states."""
     return agent.q() if hasattr(agent, "q") else agent.value()
@@ -316,14 +314,8 @@ def _values(agent: Any) -> NDArray[np.float64]:
 
 def _expect_same(one: Agent, other: Agent, what: str) -> None:
     _expect_same_arrays(one, other, what)
-    for name, first, second in fields_of(one.record_, other.record_):
-        expect(first.tobytes() == second.tobytes(), one, f"{what}, in the record's {name}")
+    expect_same_arrays(arrays_of(one.record_), arrays_of(other.record_), one, what)
 
 
 def _expect_same_arrays(one: Agent, other: Agent, what: str) -> None:
-    first, second = learned_arrays(one.memory_), learned_arrays(other.memory_)
-    expect(
-        first.keys() == second.keys(), one, f"{what}: one has the arrays {sorted(first)}, the other {sorted(second)}"
-    )
-    for name, values in first.items():
-        expect(values.tobytes() == second[name].tobytes(), one, f"{what}, in {name}")
+    expect_same_arrays(learned_arrays(one.memory_), learned_arrays(other.memory_), one, what)

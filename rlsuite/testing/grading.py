@@ -1,12 +1,13 @@
 """Grading an answer by what it is worth: a policy, values, probabilities, a path or a number.
 
 An exercise knows the exact answer. So it takes every answer that is as good, whichever of several best actions it
-chooses; of any other it names the first state that is wrong, and what that costs.
+chooses; of any other it names the first state that is wrong, and what that costs. What is right it keeps to itself,
+unless `grade` is asked with ``reveal=True``.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, Self, cast
 
@@ -43,18 +44,23 @@ class Grade:
         Whether nothing is wrong.
     reason : str
         The first thing that is wrong, and what it costs; empty if nothing is.
+    right : str
+        What is right there, if `grade` was asked to reveal it.
     """
 
     points: float
     correct: bool
     reason: str = ""
+    right: str = ""
 
     def __post_init__(self) -> None:
         if not self.correct:  # an answer that is almost right must not look right when it is rounded
             object.__setattr__(self, "points", min(max(self.points, 0.0), 0.99))
 
     def __str__(self) -> str:
-        return "1 point of 1: correct" if self.correct else f"{self.points:.2f} points of 1: {self.reason}"
+        if self.correct:
+            return "1 point of 1: correct"
+        return f"{self.points:.2f} points of 1: {self.reason}{f'; {self.right}' if self.right else ''}"
 
     __repr__ = __str__
 
@@ -66,11 +72,11 @@ class Exercise(ABC):
 
     @abstractmethod
     def grade(self, answer: object) -> Grade:
-        """Grade an answer; see `rlsuite.testing.grade`."""
+        """Grade an answer, and say what is right; `rlsuite.testing.grade` hides that from whoever is to find it."""
 
 
 @says_what_to_write
-def grade(answer: object, exercise: Exercise) -> Grade:
+def grade(answer: object, exercise: Exercise, *, reveal: bool = False) -> Grade:
     """Grade an answer to an exercise by the exact truth.
 
     Parameters
@@ -79,6 +85,8 @@ def grade(answer: object, exercise: Exercise) -> Grade:
         What the exercise asks for; its class says in which forms.
     exercise : Exercise
         One of `BestPolicy`, `Values`, `Probabilities`, `BestPath`, `Number`, or your own.
+    reveal : bool
+        Say what is right as well, for whoever corrects.
 
     Returns
     -------
@@ -99,14 +107,17 @@ def grade(answer: object, exercise: Exercise) -> Grade:
     >>> rl.testing.grade([1, 1, -1], exercise)
     1 point of 1: correct
     >>> rl.testing.grade([1, 0, -1], exercise)
-    0.00 points of 1: in state 1, action 0 is worth 8.1 at best, and action 1 is worth 10: it costs 1.9
+    0.00 points of 1: in state 1, action 0 costs 1.9
+    >>> rl.testing.grade([1, 0, -1], exercise, reveal=True)
+    0.00 points of 1: in state 1, action 0 costs 1.9; action 1 is best, and worth 10
     """
     if not isinstance(cast("object", exercise), Exercise):
         raise ParameterError(
             f"exercise={exercise!r} is not an exercise; make one with rlsuite.testing.BestPolicy(mdp), Values(mdp), "
             "Probabilities(array), BestPath(hmm, observations) or Number(value)"
         )
-    return exercise.grade(answer)
+    found = exercise.grade(answer)
+    return found if reveal else replace(found, right="")
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,27 +175,25 @@ class BestPolicy(Exercise):
             action = _name(int(given[state]), self.mdp.action_labels)
             reason = f"in state {_name(state, self.mdp.state_labels)}, action {action} is not legal"
         else:
-            reason = self._first_wrong(weights, value, wrong)
-        return Grade(float(np.clip(shares, 0.0, 1.0).mean()), False, reason)
+            state, reason = self._first_wrong(weights, value, wrong)
+        action = _name(int(self._solution.policy[state]), self.mdp.action_labels)
+        right = f"action {action} is best, and worth {_amount(best[state])}"
+        return Grade(float(np.clip(shares, 0.0, 1.0).mean()), False, reason, right)
 
-    def _first_wrong(self, weights: FloatArray, value: FloatArray, wrong: BoolArray) -> str:
+    def _first_wrong(self, weights: FloatArray, value: FloatArray, wrong: BoolArray) -> tuple[int, str]:
         solution, mdp = self._solution, self.mdp
         loss = solution.value[:, None] - solution.q
         worse = (weights > 0.0) & (loss > _rounding(solution))
         if worse.any():
             state, action = (int(i) for i in np.argwhere(worse)[0])
-            best = int(solution.policy[state])
-            return (
-                f"in state {_name(state, mdp.state_labels)}, action {_name(action, mdp.action_labels)} is worth "
-                f"{_amount(solution.q[state, action])} at best, and action {_name(best, mdp.action_labels)} is worth "
-                f"{_amount(solution.value[state])}: it costs {_amount(loss[state, action])}"
-            )
+            named = f"in state {_name(state, mdp.state_labels)}, action {_name(action, mdp.action_labels)}"
+            return state, f"{named} costs {_amount(loss[state, action])}"
         state = int(np.argmax(wrong))  # each action is one of the best, and yet they never arrive
         name = _name(state, mdp.state_labels)
         if np.isfinite(value[state]):
             costs = _amount(solution.value[state] - value[state])
-            return f"from state {name}, each action is a best one, but together they go round: it costs {costs}"
-        return f"from state {name}, the policy may go on for ever"
+            return state, f"from state {name}, each action is a best one, but together they go round: it costs {costs}"
+        return state, f"from state {name}, the policy may go on for ever"
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +219,7 @@ class Values(Exercise):
     >>> import rlsuite as rl
     >>> corridor = rl.MDP.from_successors([[None, 1], [0, 2], [None, None]], [[0, 0], [0, 10], [0, 0]], gamma=0.9)
     >>> rl.testing.grade([9, 9, 0], rl.testing.Values(corridor))
-    0.50 points of 1: state 1 is worth 10, not 9
+    0.50 points of 1: 9 is too small for state 1
     """
 
     mdp: MDP
@@ -253,8 +262,8 @@ class Values(Exercise):
         if action:
             where = f"action {_name(action[0], mdp.action_labels)} in {where}"
         place = (state, *action)
-        reason = f"{where} is worth {_amount(truth[place])}, not {_amount(given[place])}"
-        return Grade(float(right[compared].mean()), False, reason)
+        reason = f"{_beside(given[place], truth[place])} for {where}"
+        return Grade(float(right[compared].mean()), False, reason, f"it is worth {_amount(truth[place])}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,7 +292,7 @@ class Probabilities(Exercise):
     >>> import rlsuite as rl
     >>> exercise = rl.testing.Probabilities([0.85, 0.15], ["left", "right"])
     >>> rl.testing.grade({"left": 0.5, "right": 0.5}, exercise)
-    0.65 points of 1: state 'left' has probability 0.85, not 0.5
+    0.65 points of 1: 0.5 is too small for state 'left'
     """
 
     truth: ArrayLike
@@ -324,9 +333,10 @@ class Probabilities(Exercise):
             return Grade(1.0, True)
         *row, state = (int(i) for i in np.argwhere(wrong)[0])
         place = (*row, state)
-        when = f"in row {row[0]}, " if row else ""
-        reason = f"{when}state {_name(state, self.labels)} has probability {truth[place]:.4g}, not {given[place]:.4g}"
-        return Grade(1.0 - float(np.abs(given - truth).sum(axis=-1).mean()) / 2.0, False, reason)
+        when = f" in row {row[0]}" if row else ""
+        reason = f"{_beside(given[place], truth[place])} for state {_name(state, self.labels)}{when}"
+        points = 1.0 - float(np.abs(given - truth).sum(axis=-1).mean()) / 2.0
+        return Grade(points, False, reason, f"its probability is {_amount(truth[place])}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,7 +362,7 @@ class BestPath(Exercise):
     >>> weather = rl.HMM(start=[0.5, 0.5], transition=stay, emission=seen, state_labels=["rain", "sun"])
     >>> exercise = rl.testing.BestPath(weather, [0, 0, 1])
     >>> rl.testing.grade(["rain", "rain", "rain"], exercise)
-    0.29 points of 1: the best path has 'sun' at time 2, not 'rain': this one is 3.43 times less probable
+    0.29 points of 1: the best path is elsewhere than in 'rain' at time 2: this one is 3.43 times less probable
     """
 
     hmm: HMM
@@ -375,10 +385,11 @@ class BestPath(Exercise):
         time = int(np.argmax(best != states))
         how = f"{np.exp(ratio):.3g} times less probable" if np.isfinite(ratio) else "impossible"
         reason = (
-            f"the best path has {_name(int(best[time]), hmm.state_labels)} at time {time}, "
-            f"not {_name(int(states[time]), hmm.state_labels)}: this one is {how}"
+            f"the best path is elsewhere than in {_name(int(states[time]), hmm.state_labels)} at time {time}: this one "
+            f"is {how}"
         )
-        return Grade(float(np.exp(-ratio)), False, reason)
+        right = f"it is in {_name(int(best[time]), hmm.state_labels)} there"
+        return Grade(float(np.exp(-ratio)), False, reason, right)
 
 
 @dataclass(frozen=True, eq=False)
@@ -414,7 +425,13 @@ class Number(Exercise):
         given = finite_number("the answer", _plain(answer))
         if abs(given - self.value) <= self.tolerance * (abs(self.value) or 1.0):
             return Grade(1.0, True)
-        return Grade(0.0, False, f"{_amount(given)} is too {'large' if given > self.value else 'small'}")
+        return Grade(0.0, False, _beside(given, self.value), f"it is {_amount(self.value)}")
+
+
+def _beside(given: float, truth: float) -> str:
+    if np.isnan(given):
+        return "nan is not a number"
+    return f"{_amount(given)} is too {'large' if given > truth else 'small'}"
 
 
 def _solved(mdp: MDP) -> Solution:

@@ -8,18 +8,18 @@ import copy
 import dataclasses
 import inspect
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gymnasium.wrappers import TimeLimit
-from numpy.typing import NDArray
 
 from rlsuite.agents.learner import Learner
 from rlsuite.core.aliases import Env
 from rlsuite.core.described import describe
 from rlsuite.errors import ConformanceError, NotLearned, ParameterError, RlsuiteError
+from rlsuite.models.aliases import AnyArray
 from rlsuite.registry import build_agent, load
 from rlsuite.testing import problems
 from rlsuite.training.results import Record
@@ -103,9 +103,8 @@ def check_many_seeds_are_many_runs(agent: Learner) -> None:
     found = train(given, _env(), steps=ENOUGH, seeds=2, regret=False)
     for record in found.records:
         alone: Any = copy.deepcopy(given).learn(_env(), steps=ENOUGH, seed=record.seed)
-        for field, one, other in fields_of(alone.record_, record):
-            what = f"seed {record.seed} among others differs from a run of its own, in the record's {field}"
-            expect(one.tobytes() == other.tobytes(), agent, what)
+        what = f"seed {record.seed} among others differs from a run of its own"
+        expect_same_arrays(arrays_of(alone.record_), arrays_of(record), agent, what)
 
 
 # ------------------------------------------------------------------------------------------------------------ helpers
@@ -123,12 +122,16 @@ def expect(kept: bool, agent: Learner, found: str) -> None:
         raise ConformanceError(f"{type(agent).__name__}: {found}")
 
 
-def fields_of(one: Record, other: Record) -> Iterator[tuple[str, NDArray[Any], NDArray[Any]]]:
-    """The arrays of two records, side by side, with their names."""
-    fields: dict[str, Any] = vars(one)
-    for name, value in fields.items():
-        if isinstance(value, np.ndarray):
-            yield name, value, getattr(other, name)
+def expect_same_arrays(one: Mapping[str, AnyArray], other: Mapping[str, AnyArray], agent: Learner, what: str) -> None:
+    """Raise ConformanceError unless arrays of the same names have the same bytes."""
+    expect(one.keys() == other.keys(), agent, f"{what}: one has the arrays {sorted(one)}, the other {sorted(other)}")
+    for name, array in one.items():
+        expect(array.tobytes() == other[name].tobytes(), agent, f"{what}, in {name}")
+
+
+def arrays_of(record: Record) -> dict[str, AnyArray]:
+    """The arrays of a record by name."""
+    return {f"the record's {name}": value for name, value in vars(record).items() if isinstance(value, np.ndarray)}
 
 
 def _env() -> Env:
@@ -147,13 +150,13 @@ def _learned(agent: Learner) -> Any:
         ) from error
 
 
-def _read_back(learned: Any) -> tuple[Any, dict[str, bytes]]:
+def _read_back(learned: Any) -> tuple[Any, dict[str, AnyArray]]:
     """What a file gives back, and the arrays in it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "agent.npz"
         learned.save(path)
         with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name].tobytes() for name in file.files}
+            arrays = {f"{name} of the file": file[name] for name in file.files}
         return load(path), arrays
 
 
@@ -168,9 +171,6 @@ def _actions(learned: Any) -> dict[int, int]:
 
 
 def _expect_same(one: Any, other: Any, what: str) -> None:
-    first, second = _read_back(one)[1], _read_back(other)[1]
-    expect(first.keys() == second.keys(), one, f"{what}: one file has {sorted(first)}, the other {sorted(second)}")
-    for name, content in first.items():
-        expect(content == second[name], one, f"{what}, in {name} of the file")
+    expect_same_arrays(_read_back(one)[1], _read_back(other)[1], one, what)
     acting = _actions(other)  # none if it needs the model of its environment, which files do not keep
     expect(acting in ({}, _actions(one)), one, f"{what}, in the actions taken")

@@ -44,8 +44,9 @@ def test_the_points_are_the_way_from_chance_to_the_optimum():
 def test_the_first_wrong_state_is_named_with_what_it_costs():
     names = {"state_labels": ["in", "on", "out"], "action_labels": ["back", "ahead"]}
     mdp = rl.MDP.from_successors([[None, 1], [0, 2], [None, None]], [[0, 0], [0, 10], [0, 0]], gamma=0.9, **names)
-    said = "in state 'on', action 'back' is worth 8.1 at best, and action 'ahead' is worth 10: it costs 1.9"
-    assert grade({"in": "ahead", "on": "back"}, BestPolicy(mdp)).reason == said
+    answer = {"in": "ahead", "on": "back"}
+    assert grade(answer, BestPolicy(mdp)).reason == "in state 'on', action 'back' costs 1.9"
+    assert grade(answer, BestPolicy(mdp), reveal=True).right == "action 'ahead' is best, and worth 10"
     assert grade(["ahead", "ahead", ""], BestPolicy(mdp)).correct
 
 
@@ -91,7 +92,7 @@ def test_values():
     wrong[1] += 1.0
     found = grade(wrong, exercise)
     assert found.points == pytest.approx(1.0 - 1.0 / mdp.legal.any(axis=1).sum())
-    assert found.reason == f"state {mdp.state_labels[1]!r} is worth {truth[1]:.6g}, not {wrong[1]:.6g}"
+    assert found.reason == f"{wrong[1]:.6g} is too large for state {mdp.state_labels[1]!r}"
     assert grade(rl.solve(mdp).value, exercise).points < 1.0
 
 
@@ -102,10 +103,10 @@ def test_beliefs():
     assert grade({"tiger left": 0.9698, "tiger right": 0.0302}, exercise).correct
     found = grade([0.85, 0.15], exercise)
     assert found.points == pytest.approx(1.0 - (0.85**2 / (0.85**2 + 0.15**2) - 0.85))
-    assert found.reason == "state 'tiger left' has probability 0.9698, not 0.85"
+    assert found.reason == "0.85 is too small for state 'tiger left'"
     rows = Probabilities([[0.5, 0.5], [1.0, 0.0]])
     assert grade([[0.5, 0.5], [0.0, 1.0]], rows).points == pytest.approx(0.5)
-    assert grade([[0.5, 0.5], [0.0, 1.0]], rows).reason == "in row 1, state 0 has probability 1, not 0"
+    assert grade([[0.5, 0.5], [0.0, 1.0]], rows).reason == "0 is too small for state 0 in row 1"
 
 
 def test_paths_that_are_as_probable_are_as_good():
@@ -113,7 +114,10 @@ def test_paths_that_are_as_probable_are_as_good():
     assert grade([0, 1, 1], BestPath(even, [0, 0, 1])).correct
     stays = rl.HMM(start=[0.5, 0.5], transition=[[1, 0], [0, 1]], emission=[[0.9, 0.1], [0.1, 0.9]])
     found = grade([0, 1], BestPath(stays, [0, 0]))
-    assert (found.points, found.reason) == (0.0, "the best path has 0 at time 1, not 1: this one is impossible")
+    assert (found.points, found.reason) == (
+        0.0,
+        "the best path is elsewhere than in 1 at time 1: this one is impossible",
+    )
     assert grade([1, 1], BestPath(stays, [0, 0])).points == pytest.approx(1.0 / 81.0)
 
 
@@ -167,3 +171,20 @@ def test_answers_that_cannot_be_read():
         Probabilities([0.5, 0.6])
     with pytest.raises(ParameterError, match="may go on for ever"):
         grade([0, 0], Values(rl.MDP.from_successors([[0, 1], [None, None]], [[-1, -1], [0, 0]], gamma=1.0), [0, -1]))
+
+
+REVEALED = [
+    (BestPolicy(rl.MDP.from_successors([[0, 0]], [[1.0, 2.0]], gamma=0.5)), [0], "action 1 is best, and worth 4"),
+    (Values(rl.MDP.from_successors([[0]], [[1.0]], gamma=0.75)), [9.0], "it is worth 4"),
+    (Probabilities([0.4, 0.6]), [0.5, 0.5], "its probability is 0.4"),
+    (BestPath(rl.HMM([1, 0], [[1, 0], [0, 1]], [[1, 0], [0, 1]]), [0]), [1], "it is in 0 there"),
+    (Number(4.0), 5.0, "it is 4"),
+]
+
+
+@pytest.mark.parametrize(("exercise", "answer", "right"), REVEALED, ids=[type(one[0]).__name__ for one in REVEALED])
+def test_what_is_right_is_said_to_teachers_alone(exercise, answer, right):
+    assert not grade(answer, exercise).right
+    found = grade(answer, exercise, reveal=True)
+    assert found.right == right
+    assert str(found) == f"{grade(answer, exercise)}; {right}"
