@@ -254,6 +254,26 @@ def ceilings() -> dict[str, tuple[int, int, int]]:
     return CEILINGS
 
 
+@pytest.fixture(autouse=True, scope="session")
+def age_little() -> Iterator[None]:
+    """Take few steps beside a table, and none in a second process, but where that is tested (`aged`)."""
+    from rlsuite.environments import ageing, tabulation
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ageing, "STEPS", 2_000)
+        patch.setattr(tabulation, "in_new_process", lambda *_: None)
+        yield
+
+
+@pytest.fixture
+def aged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try a table as much as users do."""
+    from rlsuite.environments import ageing, child_process, tabulation
+
+    monkeypatch.setattr(ageing, "STEPS", 100_000)
+    monkeypatch.setattr(tabulation, "in_new_process", child_process.in_new_process)
+
+
 def size_of(path: Path) -> tuple[int, int]:
     """Return the code lines and the tokens of a module; docstrings and comments do not count."""
     text = path.read_bytes()

@@ -94,7 +94,7 @@ class _TooLong(BaseException):
 
 def _findings(make: Callable[..., Any]) -> Iterator[Finding]:
     """Make all checks, one after the other, until one does not end."""
-    from rlsuite.environments.alarm import alarm
+    from rlsuite.environments.child_process import alarm
 
     checks = {
         "Gymnasium's rules": _contract,

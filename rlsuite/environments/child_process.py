@@ -17,20 +17,28 @@ import pickle
 import random
 import signal
 import sys
+import sysconfig
 import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
+from importlib.machinery import PathFinder
+from os import sep
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
+from subprocess import PIPE, Popen, TimeoutExpired
 from time import monotonic
+from types import FrameType
 from typing import Any, NoReturn, TypeVar, cast
 
-from rlsuite.environments.alarm import LIBRARIES, alarm
 from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead
 
 Result = TypeVar("Result")
+
+LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+"""Folders of code that is not the user's."""
+_OURS = str(Path(__file__).parent.parent) + sep
 
 FORKS = hasattr(os, "memfd_create")
 """Whether this is Linux: elsewhere a fork may crash, or there is none."""
@@ -44,6 +52,10 @@ LONGEST_QUOTE = 200
 """Characters that are quoted of what an environment prints, warns of, or logs."""
 RECURSION = 20_000
 """Calls within calls while an answer is pickled."""
+LATE = 75
+"""Exit code of a new process whose time is over."""
+OTHER_HASHES = "2718"
+"""Seed for hashes of a new process."""
 MOST_MEMORY = 4 << 30
 """Bytes that a fork may use besides what it inherits."""
 
@@ -100,7 +112,21 @@ def in_child(work: Callable[[], Result], seconds: float) -> Result:
         If it raises anything, does something that would be seen outside of its process, takes too long, or ends the
         process.
     """
-    answered = (_forked if FORKS else _sent)(work, seconds)
+    return _result((_forked if FORKS else _sent)(work, seconds))
+
+
+def in_new_process(work: Callable[[], Result], seconds: float) -> Result:
+    """Call a function in a process that is no fork: it starts later, and has another number and seed for hashes.
+
+    Raises
+    ------
+    CannotBeFollowed
+        As `in_child`; also if it cannot be sent there.
+    """
+    return _result(_sent(work, seconds))
+
+
+def _result(answered: bytes) -> Any:
     done, result = pickle.loads(answered)  # made by the process that has been started here
     if not done:
         raise CannotBeFollowed(result)
@@ -178,14 +204,12 @@ def _serve(work: Callable[[], object], seconds: float, pipe: int) -> NoReturn:
 
 def _take_away(pipe: int) -> int:
     """Make a fork independent of all that it has inherited; return the file to which all open ones now lead."""
-    import ctypes
     import resource
 
     sys.settrace(None)
     sys.setprofile(None)
     gc.freeze()  # what is tracked from now on is new
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(1, int(signal.SIGKILL))  # PR_SET_PDEATHSIG: it ends with its parent
+    _end_with_parent()
     signal.set_wakeup_fd(-1)
     signal.pthread_sigmask(signal.SIG_SETMASK, set())
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -204,53 +228,75 @@ def _take_away(pipe: int) -> int:
     return nowhere
 
 
+def _end_with_parent() -> None:
+    import ctypes
+
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(1, int(signal.SIGKILL))  # PR_SET_PDEATHSIG
+
+
 def _sent(work: Callable[[], object], seconds: float) -> bytes:
-    """Call a function in a new process."""
+    """Call a function in a new process, with another seed for hashes."""
     import cloudpickle
 
+    sender: Any = cloudpickle  # without types
+    unknown = [module for module in [*sys.modules.values()] if _is_found_only_here(module)]
+    kept: list[Any] = []
     try:
-        from joblib.externals import loky
-    except ImportError:
-        raise CannotBeFollowed("joblib, which starts other processes, is not installed: pip install joblib") from None
-
-    sender: Any = cloudpickle  # without types, as joblib
-    try:
+        for module in unknown:
+            if module.__name__ not in sender.list_registry_pickle_by_value():
+                sender.register_pickle_by_value(module)
+                kept.append(module)
         payload: bytes = sender.dumps(work)
     except Exception as error:  # whatever the parts of an environment raise
         raise CannotBeFollowed(f"it cannot be sent to another process ({type(error).__name__}: {error})") from error
-    executor: Any = loky.ProcessPoolExecutor
-    pool = executor(1)
-    try:
-        if reason := pool.submit(_take, payload).result(STARTING):
-            raise CannotBeFollowed(f"it cannot be read in another process ({reason})")
-        return pool.submit(_run_taken, seconds).result(seconds + PATIENCE)
-    except TimeoutError:
-        raise CannotBeFollowed(_TOO_LONG.format(seconds + PATIENCE)) from None
-    except loky.process_executor.BrokenProcessPool:
-        raise CannotBeFollowed("its step or its reset ends the process that probes it") from None
     finally:
-        pool.shutdown(kill_workers=True)
+        for module in kept:
+            sender.unregister_pickle_by_value(module)
+    variables = {**os.environ, "PYTHONHASHSEED": OTHER_HASHES}
+    asked = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve(float('{seconds}'))"
+    with Popen([sys.executable, "-c", asked], stdin=PIPE, stdout=PIPE, env=variables) as process:
+        try:
+            answer, _ = process.communicate(payload, STARTING + seconds + PATIENCE)
+        except TimeoutExpired:
+            raise CannotBeFollowed("no process could be started for it") from None
+        finally:
+            process.kill()
+    if process.returncode == LATE:
+        raise CannotBeFollowed(_TOO_LONG.format(seconds + PATIENCE))
+    if not answer:
+        raise CannotBeFollowed("its step or its reset ends the process that probes it")
+    return answer
 
 
-_taken: list[Callable[[], object]] = []
-"""What this process has been started for."""
+def _is_found_only_here(module: Any) -> bool:
+    """Whether a module, which has been imported, cannot be imported by its name in another process."""
+    name, file = getattr(module, "__name__", None), getattr(module, "__file__", None)
+    if not isinstance(name, str) or not isinstance(file, str) or file.startswith(LIBRARIES) or name == "__main__":
+        return False
+    found = PathFinder.find_spec(name.partition(".")[0], sys.path)
+    return found is None and sys.modules.get(name) is module
 
 
-def _take(payload: bytes) -> str:
-    """Read what was sent; return why that cannot be done."""
+def serve(seconds: float) -> NoReturn:
+    """Answer what the parent of this process sends."""
+    _end_with_parent()
+    payload = sys.stdin.buffer.read()
+    pipe = os.dup(1)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
         os.dup2(nowhere, number)
     try:
-        _taken.append(pickle.loads(payload))  # made by its parent
+        work = pickle.loads(payload)  # made by its parent
     except Exception as error:  # whatever the parts of an environment raise
-        return f"{type(error).__name__}: {error}"
-    return ""
-
-
-def _run_taken(seconds: float) -> bytes:
-    """Call what was sent."""
-    return _answer(_taken[0], seconds, lambda: False)
+        reason = f"it cannot be read in another process ({type(error).__name__}: {error})"
+        answer = memoryview(pickle.dumps((False, reason)))
+    else:
+        threading.Timer(seconds + PATIENCE, os._exit, (LATE,)).start()
+        answer = memoryview(_answer(work, seconds, lambda: False))
+    while answer:
+        answer = answer[os.write(pipe, answer) :]
+    os._exit(0)
 
 
 def _answer(work: Callable[[], object], seconds: float, written: Callable[[], bool]) -> bytes:
@@ -372,3 +418,53 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         return
     named = f" {args[0]!r:.100}" if args and isinstance(args[0], str | bytes) else ""
     raise Signal(CannotBeFollowed(f"its step or its reset {_ENDS[group]} ({event}{named})"))
+
+
+@contextmanager
+def alarm(seconds: float, late: Callable[[str], BaseException]) -> Generator[None]:
+    """Raise an error in the block if it takes too long; it does nothing outside of the main thread, or on Windows.
+
+    Parameters
+    ----------
+    seconds : float
+        How long it may take.
+    late : callable
+        Makes the error from a description of the function, file and line that the program had reached.
+
+    Examples
+    --------
+    >>> import time
+    >>> with alarm(0.01, TimeoutError):
+    ...     time.sleep(100.0)
+    Traceback (most recent call last):
+    TimeoutError: in <module>(), <doctest rlsuite.environments.child_process.alarm[1]>:2
+    """
+
+    def ring(number: int, frame: FrameType | None) -> NoReturn:
+        raise late(_where(frame))
+
+    try:
+        set_timer = signal.setitimer
+        former = signal.signal(signal.SIGALRM, ring)
+    except (AttributeError, ValueError):  # there is no such timer
+        yield
+        return
+    set_timer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        set_timer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, former)
+
+
+def _where(frame: FrameType | None) -> str:
+    """In which line of the environment, or of what it calls, the program is."""
+    called: list[FrameType] = []
+    while frame is not None and not (called and frame.f_code.co_filename.startswith(_OURS)):
+        if not frame.f_code.co_filename.startswith(_OURS):
+            called.append(frame)
+        frame = frame.f_back
+    if not called:
+        return "in rlsuite itself"
+    at = next((one for one in called if not one.f_code.co_filename.startswith(LIBRARIES)), called[-1])
+    return f"in {at.f_code.co_qualname}(), {at.f_code.co_filename}:{at.f_lineno}"

@@ -12,7 +12,6 @@ import copy
 import io
 import math
 import pickle
-import random
 from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from time import monotonic  # the module's are out of use where an environment is asked
@@ -22,7 +21,7 @@ import numpy as np
 
 from rlsuite import errors
 from rlsuite.core.aliases import Env, UntypedSpace
-from rlsuite.core.checks import legal_actions
+from rlsuite.environments.ageing import mask_in
 from rlsuite.environments.facts import NO_LIMIT
 from rlsuite.environments.layers import (
     Passage,
@@ -134,11 +133,6 @@ class Probe:
         space: UntypedSpace = env.action_space
         self.first_action, self.n_actions = int(space.start), int(space.n)
         self.generator = "_np_random"
-        self._foreign = {
-            name: type(value).__name__
-            for name, value in self.attributes.items()
-            if isinstance(value, random.Random | np.random.RandomState)
-        }
         self.named: dict[str | int, Any] = {}  # functions and classes that its parts refer to, by `name_of`
         self._plain: set[str] = set()  # attributes in which nothing is to be named
         layers = layers_of(env)
@@ -192,11 +186,6 @@ class Probe:
 
     def belongs(self, name: str) -> None:
         """Note that an attribute belongs to the state."""
-        if name in self._foreign:
-            raise CannotBeFollowed(
-                f"it draws from its attribute `{name}`, a {self._foreign[name]}: only the outcomes of a Generator of "
-                "numpy.random can be listed"
-            )
         self.unread.pop(name, None)
         self.in_state.add(name)
         self._changes(name)
@@ -349,16 +338,8 @@ class Probe:
         return legal
 
     def mask_in(self, info: Mapping[str, Any]) -> bytes:
-        """Return a bool for each action; empty if masks are not followed, or if there is none.
-
-        Raises
-        ------
-        ParameterError
-            If it is none.
-        """
-        if not self.masks or "action_mask" not in info:
-            return b""
-        return legal_actions("info['action_mask']", info["action_mask"], self.n_actions).tobytes()
+        """Return a bool for each action; empty if masks are not followed, or if there is none."""
+        return mask_in(info, self.n_actions if self.masks else 0)
 
     def legal_in(self, answer: Answer) -> list[bool]:
         """Which actions are legal after an answer."""

@@ -6,18 +6,14 @@ table verifies it (`rlsuite.training.verification`). What a step does to files, 
 where the environment is asked (`rlsuite.environments.child_process`).
 """
 
-import dis
 import functools
 import inspect
 import io
-import os
 import pickle
 import random
 import sys
 import types
 from collections.abc import Iterator
-from enum import Enum
-from importlib.util import resolve_name
 from typing import Any, cast
 
 import gymnasium
@@ -27,21 +23,6 @@ from rlsuite.core.aliases import BareEnv
 from rlsuite.environments.facts import Wrapper
 from rlsuite.environments.signal_errors import Signal
 
-# Only what the process in which it is asked does not notice.
-FORBIDDEN_MODULES = {
-    "time": "reads a clock",
-    "datetime": "reads a clock",
-    "gc": "uses the interpreter",
-    "weakref": "refers to objects that may disappear",
-    "contextvars": "reads variables of its context",
-}
-FORBIDDEN_FUNCTIONS = {
-    "globals": "reads all globals",
-    "vars": "reads all attributes",
-    "__import__": "finds modules by their names",
-    "import_module": "finds modules by their names",
-}
-_SAY_WHAT_IS_PICKLED = ("__getstate__", "__reduce__", "__reduce_ex__", "__getnewargs__", "__getnewargs_ex__")
 _TRUSTED_PACKAGES = {"rlsuite", "gymnasium", "numpy", "numba", "scipy", *sys.stdlib_module_names}
 _WRAPPED = ("step", "reset", "observation", "reward", "action")
 """The methods of wrappers that are called in a step."""
@@ -60,26 +41,18 @@ class Surroundings:
 
     Attributes
     ----------
-    forbidden : str
-        What the methods do that a copy must not do, in words; empty if nothing was found.
     unknown : str
         What cannot be compared with itself later; empty if nothing was found.
     """
 
     def __init__(self, base: BareEnv, *wrappers: Wrapper):
-        self.forbidden = ""
         self._data: dict[tuple[str, int], tuple[Any, str]] = {}  # where each value is kept, and its name there
         self._seen: dict[int, tuple[types.FunctionType, types.CodeType]] = {}
         layers: tuple[Any, ...] = (base, *wrappers)
         own: list[type] = [kind for layer in layers for kind in type(layer).__mro__ if _of_others(kind)]
         self._kinds: list[type] = []
-        self._uses_variables = False
-        self._imported: set[str] = set()  # when one of the functions is called
-        self._packages = {kind.__module__.partition(".")[0] for kind in own}
         for kind in own:
             self._add_class(kind)
-            if "__slots__" in vars(kind):
-                self._forbid("__slots__", "keeps attributes where they cannot be watched")
         for value in _parts_of(layers):
             if isinstance(value, type):
                 self._add_class(value)
@@ -90,28 +63,15 @@ class Surroundings:
         for layer in layers:
             for name in ("step", "reset") if layer is base else _WRAPPED:
                 self._follow(getattr(cast("Any", type(layer)), name, None))
-        self._before, self._modules = self._contents(), self._atoms_of_modules()
+        self._before = self._contents()
         self.unknown = next((name for (name, _), content in self._before.items() if content is _UNKNOWN), "")
-        if self.unknown:
-            what = f"refers to {self.unknown}, which cannot be compared with itself later"
-            self._forbid("it cannot be pickled", what)
 
-    def changed(self, modules: bool = True) -> str:
-        """What has changed since the start, in words; empty if nothing has.
-
-        Where other code runs meanwhile, the `modules` in which its methods are defined may change without them.
-        """
+    def changed(self) -> str:
+        """What has changed since the start, in words; empty if nothing has."""
         now = self._contents()
         for key, content in self._before.items():
             if now[key] != content:
                 return key[0]
-        later = self._atoms_of_modules() if modules else self._modules
-        for module in later.keys() | self._modules.keys():
-            before = self._modules.get(module)
-            if before is None:
-                return f"which modules are imported ({module})"
-            if later.get(module) != before:
-                return f"the module {module}"
         return ""
 
     def same(self, later: "Surroundings") -> bool:
@@ -123,27 +83,12 @@ class Surroundings:
             ("the global generator of numpy.random", 0): _bytes_of(np.random.get_state()),  # noqa: NPY002 - it may draw
             ("the global generator of random", 0): random.getstate(),
         }
-        if self._uses_variables:  # other threads may change them, too
-            contents["the variables of the operating system", 0] = dict(os.environ)
         contents.update((key, _bytes_of(_value_in(*place))) for key, place in self._data.items())
         return contents
 
     def _watch(self, where: str, holder: Any, name: str = "") -> None:
         """Watch what a holder keeps; it must be one that is the same object when it is looked at again."""
         self._data[where, id(holder)] = holder, name
-
-    def _atoms_of_modules(self) -> dict[str, dict[str, object]]:
-        """Numbers and texts in the modules of its own packages, as a step may find a module in many ways.
-
-        And whether those are there that its functions import: what is imported in a step may count the steps.
-        """
-        found: dict[str, dict[str, object]] = {name: {} for name in self._imported if name in sys.modules}
-        modules: list[tuple[str, Any]] = [*sys.modules.items()]
-        for name, module in modules:
-            if name.partition(".")[0] in self._packages and isinstance(module, types.ModuleType):
-                values = [*vars(module).items()]
-                found[name] = {key: repr(value) for key, value in values if isinstance(value, _ATOMS)}
-        return found
 
     def _add_class(self, kind: type) -> None:
         """Watch the attributes of a class, of the classes that it is derived from, and of its metaclass."""
@@ -153,27 +98,20 @@ class Surroundings:
                 continue
             self._kinds.append(one)
             for name, value in vars(one).items():
-                if isinstance(value, Enum) and isinstance(value, one):  # pickled by its name
-                    self._watch(f"the member {one.__name__}.{name}", value)
-                elif not (name.startswith(("__", "_abc_")) or callable(value) or isinstance(value, _DESCRIPTORS)):
+                if not (name.startswith(("__", "_abc_")) or callable(value) or isinstance(value, _DESCRIPTORS)):
                     self._watch(f"the class attribute {one.__name__}.{name}", one, name)
 
     def _add_part(self, value: Any) -> None:
         """Watch the class of an object in an attribute; the object itself is compared by its pickle."""
         kind = cast(Any, type(value))
         self._add_class(kind)
-        for one in filter(_of_others, kind.__mro__):
-            for name in _SAY_WHAT_IS_PICKLED:
-                method: object = vars(one).get(name)
-                if method is not None and not _trusted(_module_of(method)):
-                    self._forbid(f"{one.__name__}.{name}", "keeps an object that says itself what is pickled")
         if callable(method := getattr(kind, "__call__", None)):  # noqa: B004 - the function, to be looked at
             self._follow(method)
 
     def _follow(self, function: object) -> None:
         """Look at what a function refers to, and at the functions that it may call."""
         if callable(function):
-            function = inspect.unwrap(function, stop=self._is_cache)
+            function = inspect.unwrap(function)
         if isinstance(function, functools.partial):
             self._watch("an argument of a functools.partial", function)
         for plain in _functions_in(function):
@@ -182,13 +120,6 @@ class Surroundings:
             self._seen[id(plain)] = plain, plain.__code__
             self._watch(f"an attribute of the function {plain.__name__}()", plain)
             names = _names_in(plain.__code__)
-            for module in sorted(_imported_in(plain.__code__, plain.__globals__.get("__package__"))):
-                package = module.partition(".")[0]
-                if package in FORBIDDEN_MODULES.keys() - {"time"}:
-                    self._forbid(package, FORBIDDEN_MODULES[package])
-                elif not _trusted(package):
-                    self._imported.add(module)
-                    self._look_into(sys.modules.get(module), names)
             for name, cell in zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True):
                 if name == "__class__":
                     continue
@@ -207,32 +138,20 @@ class Surroundings:
                 if name in plain.__globals__:
                     self._refer(f"the global `{name}`", name, plain.__globals__[name], plain.__globals__)
                     self._look_into(plain.__globals__[name], names)
-                elif name in FORBIDDEN_FUNCTIONS:
-                    self._forbid(name, FORBIDDEN_FUNCTIONS[name])
 
     def _refer(self, where: str, name: str, value: object, holder: Any) -> None:
         """Record something that a function refers to by a name outside itself."""
         if isinstance(value, types.ModuleType):
-            if value.__name__ in FORBIDDEN_MODULES.keys() - {"time"}:  # whose own clocks are out of use
-                self._forbid(value.__name__, FORBIDDEN_MODULES[value.__name__])
-            return
-        if value is os.environ:
-            self._uses_variables = True
             return
         module = _module_of(value)
-        package = module.partition(".")[0]
-        if package in FORBIDDEN_MODULES and callable(value) and name != "sleep":
-            self._forbid(name, FORBIDDEN_MODULES[package])
-        elif isinstance(value, type):
+        if isinstance(value, type):
             if not _trusted(module) and value not in self._kinds:
                 self._add_class(value)
                 for method in ("__init__", "__call__"):
                     self._follow(vars(value).get(method))
         elif isinstance(value, _FOLLOWED) or hasattr(value, "__wrapped__"):
             self._follow(value)
-        elif isinstance(value, gymnasium.Env):
-            self._forbid(name, "refers to an environment by another name than self")
-        elif not callable(value):
+        elif not callable(value) and not isinstance(value, gymnasium.Env):
             self._watch(where, holder, name)
 
     def _look_into(self, module: object, names: set[str]) -> None:
@@ -241,15 +160,6 @@ class Surroundings:
             for name in names:
                 if not isinstance(value := vars(module).get(name), types.ModuleType):
                     self._refer(f"`{module.__name__}.{name}`", name, value, vars(module))
-
-    def _is_cache(self, function: object) -> bool:
-        if hasattr(function, "cache_info") and not _trusted(_module_of(function)):
-            name: str = getattr(function, "__name__", "a function")
-            self._forbid(name, "calls a function that keeps its results in a cache")
-        return False
-
-    def _forbid(self, name: str, what: str) -> None:
-        self.forbidden = self.forbidden or f"{what} ({name})"
 
 
 _WITH_FUNCTION: tuple[Any, ...] = (staticmethod, classmethod, types.MethodType)
@@ -305,7 +215,7 @@ def _value_in(holder: Any, name: str) -> object:
         return holder.__defaults__, holder.__kwdefaults__
     if isinstance(holder, type):
         return vars(holder).get(name)
-    if isinstance(holder, types.FunctionType | Enum):
+    if isinstance(holder, types.FunctionType):
         return {key: value for key, value in vars(holder).items() if not key.startswith("_")}
     return holder.get(name)
 
@@ -330,22 +240,6 @@ def _names_in(code: types.CodeType) -> set[str]:
         if isinstance(constant, types.CodeType):
             names |= _names_in(constant)
     return names
-
-
-def _imported_in(code: types.CodeType, package: str | None) -> set[str]:
-    """The modules that a function, or one inside it, imports when it is called."""
-    found: set[str] = set()
-    before: list[Any] = []  # what the import is called with: how many dots, and what is taken from the module
-    for one in dis.get_instructions(code):
-        if one.opname == "IMPORT_NAME":
-            level: object = before[-2]
-            dots = "." * level if isinstance(level, int) else ""
-            found.add(resolve_name(f"{dots}{one.argval}", package) if dots and package else str(one.argval))
-        before.append(one.argval)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found |= _imported_in(constant, package)
-    return found
 
 
 def _trusted(module: object) -> bool:

@@ -6,6 +6,7 @@ from rlsuite import errors
 from rlsuite.core.aliases import Env
 from rlsuite.core.checks import fraction, positive_number, whole_amount
 from rlsuite.core.keywords import says_what_to_write
+from rlsuite.environments.ageing import STEPS
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, facts_of
 from rlsuite.environments.finding import find_env, namesake
 from rlsuite.environments.forms.form import Wish
@@ -15,7 +16,7 @@ from rlsuite.environments.forms.tabulated import asked
 from rlsuite.environments.found_model import Numbering, model_of
 from rlsuite.environments.layers import horizon_of
 from rlsuite.environments.outcomes import leaves_of
-from rlsuite.environments.tabulation import MAX_STATES, REPLAYED, NotTabulated, Tabulation
+from rlsuite.environments.tabulation import MAX_STATES, NotTabulated, Tabulation
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.mdp_fields import with_origin
 
@@ -154,8 +155,8 @@ def _what_was_verified(facts: EnvironmentFacts, table: Tabulation) -> str:
     ends = "; where it truncates an episode itself, the model ends it" if cut else ""
     return (
         f"{facts.name} was put into each of the {table.n_states:,} states that were found ({state}), where each action "
-        f"was taken for each outcome of what it draws{counters}; tried on {REPLAYED} steps of its own"
-        f"{ends}{_without_limit(facts)}"
+        f"was taken for each outcome of what it draws{counters}; {STEPS:,} steps of its own agreed in "
+        f"each of two processes{ends}{_without_limit(facts)}"
     )
 
 

@@ -18,11 +18,11 @@ import numpy as np
 
 from rlsuite import errors
 from rlsuite.core.aliases import Env
-from rlsuite.core.checks import is_array
-from rlsuite.environments.child_process import in_child, in_words
-from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, replaced_methods
-from rlsuite.environments.followers import Follower, begin, walk
-from rlsuite.environments.layers import attributes_of, horizon_of, layers_of, why_not_copied, without_counting
+from rlsuite.environments.ageing import SHARE, Ageing
+from rlsuite.environments.child_process import in_child, in_new_process, in_words
+from rlsuite.environments.facts import EnvironmentFacts, replaced_methods
+from rlsuite.environments.followers import Follower, begin
+from rlsuite.environments.layers import horizon_of, layers_of, why_not_copied, without_counting
 from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.outcomes import Tree, draw, leaves_of
 from rlsuite.environments.part_pickles import object_named
@@ -31,8 +31,10 @@ from rlsuite.environments.side_effects import Surroundings
 from rlsuite.environments.signal_errors import CannotBeFollowed, WasRead, called
 
 MAX_STATES = 100_000
-REPLAYED = 500
-"""Steps in which the table is compared with the environment itself, with its own generator."""
+OTHER_SEED = 2_718
+"""Of the generator in the second process."""
+LEAST = 10.0
+"""Seconds that the second process gets, if the first has left less."""
 
 
 class NotTabulated(errors.UnsuitableEnvironment):
@@ -62,6 +64,11 @@ class Tabulation(NamedTuple):
     def generator_of(self, env: Env) -> np.random.Generator:
         """Return the generator that an environment draws from."""
         return self.probe.generator_of(env)
+
+    def ageing(self) -> Ageing:
+        """Return what a copy can be stepped beside, without the states."""
+        probe = self.probe
+        return Ageing(self.start, self.rows, probe.generator, probe.id_of, self.n_actions if probe.masks else 0)
 
     def state_of(self, env: Env) -> int:
         """Return the number of the state in which an environment is; -1 if it is none of these."""
@@ -116,13 +123,19 @@ def tabulation_of(
         raise NotTabulated('it draws each step for a person to see (render_mode="human")')
     if reason := why_not_copied(facts):
         raise NotTabulated(reason)
+    began = monotonic()
     try:
         found = in_child(partial(_packed, facts, id_of, seconds, max_states, reset, masks), seconds)
+        if isinstance(found, _Refusal):
+            raise NotTabulated(*found)
+        table = found.tabulation()
+        seconds = max(LEAST, seconds - (monotonic() - began))
+        share = SHARE * (monotonic() - began)
+        again = partial(_aged_again, facts.env, facts.time_limit, table.ageing(), share, seconds)
+        in_new_process(again, seconds)
     except CannotBeFollowed as error:
         raise NotTabulated(str(error)) from None
-    if isinstance(found, _Refusal):
-        raise NotTabulated(*found)
-    return found.tabulation()
+    return table
 
 
 class _Refusal(NamedTuple):
@@ -158,22 +171,13 @@ def _packed(
 ) -> _Packed | _Refusal:
     """Ask, in a process of its own."""
     env = facts.env
-    attributes = attributes_of(env)
     probe = surroundings = None
     try:
-        deadline = monotonic() + seconds
+        began = monotonic()
+        deadline = began + seconds
         surroundings = Surroundings(*layers_of(env))
-        if surroundings.forbidden:
-            raise CannotBeFollowed(f"its step or its reset {surroundings.forbidden}")
         if reset:
             masks = facts.has_action_mask(called(partial(begin, env)))
-        if shared := _shared_arrays(attributes):
-            raise CannotBeFollowed(f"its attributes `{shared[0]}` and `{shared[1]}` are views of one array")
-        if name := _method_of_generator(attributes):
-            raise CannotBeFollowed(
-                f"its attribute `{name}` is a method of a generator, which is followed only where it is called as "
-                "self.np_random.random()"
-            )
         try:
             witness = without_counting(copy.deepcopy(env), limits=True)
         except Exception as error:  # whatever a class of another package raises
@@ -182,12 +186,8 @@ def _packed(
         tabulation = _ask_until_sure(probe, deadline, max_states)
         if surroundings.changed():
             raise CannotBeFollowed("")  # said below
-        limit = NO_LIMIT if witness is witness.unwrapped else facts.time_limit
-        of_witness = facts._replace(env=witness, base=witness.unwrapped, time_limit=limit)
-        follower = TabulationFollower(of_witness, tabulation)
-        called(partial(walk, witness, follower, REPLAYED))
-        if follower.difference:
-            raise CannotBeFollowed(f"with its own generator it behaves differently: {follower.difference}")
+        now = monotonic()
+        tabulation.ageing().age(witness, facts.time_limit, None, now + SHARE * (now - began), deadline)
         packed = probe.packed()
         unnamed = {name for name in probe.named if isinstance(name, int)}
         new = {id(one) for one in gc.get_objects()} if unnamed else unnamed
@@ -202,24 +202,10 @@ def _packed(
         return _Refusal(reason, 0 if probe is None else len(probe.states))
 
 
-def _method_of_generator(attributes: Mapping[str, Any]) -> str:
-    """The name of an attribute that draws, an empty text if there is none."""
-    owners = ((name, getattr(value, "__self__", None)) for name, value in attributes.items())
-    return next((name for name, owner in owners if isinstance(owner, np.random.Generator)), "")
-
-
-def _shared_arrays(attributes: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The names of two attributes that are views of one array: a change of one is a change of the other."""
-    found: dict[int, str] = {}
-    for name, value in attributes.items():
-        if is_array(value):
-            root: Any = value
-            while is_array(root.base):
-                root = root.base
-            if id(root) in found:
-                return found[id(root)], name
-            found[id(root)] = name
-    return None
+def _aged_again(env: Env, limit: int, table: Ageing, share: float, seconds: float) -> int:
+    """Age it once more, in a new process, from another seed."""
+    copied, now = without_counting(env, limits=True), monotonic()
+    return table.age(copied, limit, OTHER_SEED, now + share, now + seconds)
 
 
 def _ask_until_sure(probe: Probe, deadline: float, max_states: int) -> Tabulation:

@@ -219,7 +219,7 @@ class VerifiedEngine:
     def _end(self) -> None:
         """Compare what the steps of a stretch may have changed."""
         self._follower.end()
-        changed = "" if self._surroundings is None else self._surroundings.changed(modules=False)
+        changed = "" if self._surroundings is None else self._surroundings.changed()
         if changed and not self._follower.difference:
             self._follower.difference = f"its step or its reset changes {changed}, which its table does not have"
 

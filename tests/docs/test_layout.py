@@ -34,7 +34,6 @@ FAMILIES = {
     "cli/test_filtering": "cli: filter_table",
     "cli/test_solving": "cli: figures",
     "core/test_compilation": "core: machine_code refusals",
-    "environments/test_asking": "environments: child_process",
     "environments/test_tabulated_model": "environments: found_model",
     "environments/test_symbolic": "environments: signal_errors",
     "environments/test_vector_observation": "environments: wrappers",

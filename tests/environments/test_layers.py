@@ -147,7 +147,7 @@ REFUSED = {
     "more states than|there was not enough time": lambda: Tired(limited()),
     "one of its wrappers looks at whether TimeLimit has ended the episode": lambda: Bonus(limited()),
     "one of its wrappers calls step or reset inside its TimeLimit on its own": lambda: Twice(limited()),
-    r"refers to an environment by another name than self \(env\)": looks_elsewhere,
+    "it behaves differently after 1 steps": looks_elsewhere,
     "its reset depends on the state|depends on, or changes, the variable `seen`": shares,
     "wrapped in NormalizeReward": lambda: wrappers.NormalizeReward(limited()),
     "reset has been replaced": lambda: _replaced(),

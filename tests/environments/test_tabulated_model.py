@@ -199,7 +199,7 @@ def test_what_was_verified_is_said_and_kept():
     mdp = rl.tabulate(TimeLimit(Lake(), 50), gamma=0.9)
     assert mdp.origin == (
         "Lake was put into each of the 16 states that were found (s), where each action was taken for each outcome of "
-        "what it draws; tried on 500 steps of its own; its time limit of 50 steps is left out"
+        "what it draws; 2,000 steps of its own agreed in each of two processes; its time limit of 50 steps is left out"
     )
     assert mdp.replace(gamma=0.5).origin == mdp.origin
     assert pickle.loads(pickle.dumps(mdp)).origin == mdp.origin

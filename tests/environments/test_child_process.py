@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from rlsuite.environments.alarm import alarm
+from rlsuite.environments.child_process import alarm
 
 
 def endless():
