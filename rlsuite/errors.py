@@ -26,6 +26,7 @@
     |-- DiscountWarning       an agent's default discount in a model of another discount
     |-- StateNumberWarning    features of the number of a state that lies on a grid
     |-- CutEpisodesWarning    episodes of an evaluation that had to be cut, as they did not end
+    |-- CloseWarning          an environment that cannot be closed; what was done in it is kept
     |-- OutsideWarning        observations outside of the range of those learned from
     |-- FormerSignatureWarning  a rule with the signature of an earlier version  (also a FutureWarning)
     |-- FormerNameWarning     an argument or a function under a former name      (also a FutureWarning)
@@ -133,6 +134,10 @@ class StateNumberWarning(RlsuiteWarning):
 
 class CutEpisodesWarning(RlsuiteWarning):
     """Episodes of an evaluation did not end, and were cut: what they earned later is missing."""
+
+
+class CloseWarning(RlsuiteWarning):
+    """An environment raises an error as it is closed; what was done in it is kept."""
 
 
 class OutsideWarning(RlsuiteWarning):

@@ -4,6 +4,7 @@ import argparse
 import math
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rlsuite.cli.options import (
@@ -16,7 +17,7 @@ from rlsuite.cli.options import (
     keywords,
 )
 from rlsuite.cli.output import columns, number, one_line, print_json
-from rlsuite.errors import LearningError, RlsuiteError, UnsuitableEnvironment
+from rlsuite.errors import CloseWarning, LearningError, RlsuiteError, UnsuitableEnvironment
 
 if TYPE_CHECKING:
     from rlsuite.core.aliases import Env
@@ -75,7 +76,7 @@ def run(chosen: argparse.Namespace) -> int:
     def make(**more: Any) -> "Env":
         return find_env(chosen.environment, **keywords("--env", chosen.env), **more)
 
-    make().close()  # an environment that cannot be made is an error, not a finding
+    made = make()  # an environment that cannot be made is an error, not a finding
     findings = list(_findings(make))
     failed = any(finding.verdict == "FAIL" for finding in findings)
     if chosen.json:
@@ -84,7 +85,7 @@ def run(chosen: argparse.Namespace) -> int:
         print(chosen.environment)
         print(columns(findings))
         tabulate = ["--tabulate"] if any(finding.sentence == WITH_TABULATE for finding in findings) else []
-        print("some checks failed: see FAIL above" if failed else f"next: {_next(make, chosen, tabulate)}")
+        print("some checks failed: see FAIL above" if failed else f"next: {_next(made, chosen, tabulate)}")
     return int(failed)
 
 
@@ -102,6 +103,7 @@ def _findings(make: Callable[..., Any]) -> Iterator[Finding]:
         "answers": _answers,
         "table": _table,
         "pictures": _renders,
+        "closing": _closes,
     }
     for what, check in checks.items():
         try:
@@ -114,9 +116,9 @@ def _findings(make: Callable[..., Any]) -> Iterator[Finding]:
         yield from found
 
 
-def _next(make: Callable[..., Any], chosen: argparse.Namespace, flags: list[str]) -> str:
+def _next(env: "Env", chosen: argparse.Namespace, flags: list[str]) -> str:
     """The command that learns in it, with the keywords that were typed."""
-    if _has_ids(make()):
+    if _has_ids(env):
         return command("train", "q-learning", chosen.environment, env=chosen.env, flags=flags)
     features = ["--features", "tile-coding"]
     return command("train", "sarsa", chosen.environment, env=chosen.env, flags=features)
@@ -148,6 +150,16 @@ def _contract(make: Callable[..., Any]) -> Iterator[Finding]:
                 yield Finding("ok", "Gymnasium's rules", "followed, without a warning")
     for warning in {one_line(str(one.message)): one for one in caught}:
         yield Finding("warn", "Gymnasium's rules", warning.removeprefix("WARN: "))
+
+
+def _closes(make: Callable[..., Any]) -> Iterator[Finding]:
+    from rlsuite.environments.finding import closed
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with closed(make()) as env, suppress(Exception):  # what reset raises has been said
+            env.reset(seed=7)
+    yield from (Finding("FAIL", "closing", str(one.message)) for one in caught if one.category is CloseWarning)
 
 
 def _spaces(make: Callable[..., Any]) -> Iterator[Finding]:

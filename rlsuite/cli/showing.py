@@ -74,6 +74,7 @@ def run(chosen: argparse.Namespace) -> int:
     shown = _in_folder(chosen) if Path(chosen.source).is_dir() else _in_file(chosen)
     import numpy as np
 
+    from rlsuite.environments.finding import closed
     from rlsuite.registry import load
     from rlsuite.rendering import write_gif
     from rlsuite.training.acting import acting
@@ -85,7 +86,7 @@ def run(chosen: argparse.Namespace) -> int:
     frames: list[Any] = []
     quiet = chosen.gif or chosen.movie or chosen.json
     tell = frames.append if quiet else print
-    with drawing(shown.environment):
+    with closed(env), drawing(shown.environment):
         report = evaluate(agent, env, episodes=chosen.episodes, seed=shown.seed, max_steps=LONGEST)
         # The same episodes again, to be seen: through a wrapper that shows each step no exact value would be known.
         watched, act = (
@@ -101,7 +102,6 @@ def run(chosen: argparse.Namespace) -> int:
 
             (first,) = episode_seeds(1, report.seed)
             walk_movie(chosen.movie, agent, shown.environment, steps=LONGEST_MOVIE, seed=first, **shown.keywords)
-    env.close()
     if chosen.json:
         print_json({"file": str(shown.file), "gif": chosen.gif, "movie": chosen.movie, **report.facts()})
     else:
@@ -223,21 +223,20 @@ def drawn_env(name: str, keywords: Keywords, mode: str) -> "Env":
     UnsuitableEnvironment
         If it has no pictures, and these are asked for, or a package that draws them is missing.
     """
-    from rlsuite.environments.finding import find_env
+    from rlsuite.environments.finding import closed, find_env
     from rlsuite.rendering import drawing_of
 
     made = find_env(name, **keywords)
     if mode == "rgb_array" and drawing_of(made) is not None:
         return made
     modes = made.metadata.get("render_modes", [])
-    if mode not in modes:
-        if mode == "ansi":
-            return made
-        made.close()
-        listed = ", ".join(modes) or "none"
-        raise UnsuitableEnvironment(f"{name} cannot be drawn: {mode!r} is not among its render modes ({listed})")
-    made.close()
-    env = find_env(name, **keywords, render_mode=mode)
+    if mode == "ansi" and mode not in modes:
+        return made
+    with closed(made):
+        if mode not in modes:
+            listed = ", ".join(modes) or "none"
+            raise UnsuitableEnvironment(f"{name} cannot be drawn: {mode!r} is not among its render modes ({listed})")
+        env = find_env(name, **keywords, render_mode=mode)
     with drawing(name):  # draw once before learning, so that a missing package is found early
         env.reset(seed=0)
         env.render()

@@ -185,14 +185,13 @@ def _figure(chosen: argparse.Namespace) -> str:
 
 def _check_movie(chosen: argparse.Namespace, env_keywords: Keywords) -> None:
     """Raise before learning if the environment has no grid, or if what is to be shown began in a file."""
-    from rlsuite.environments.finding import find_env
+    from rlsuite.environments.finding import opened
     from rlsuite.rendering import GridLayout
 
     if chosen.agent_name.endswith(".npz"):
         raise ParameterError("--movie shows learning from the beginning: name the agent in place of its file")
-    env = find_env(chosen.environment, **env_keywords)
-    GridLayout.from_env(env)
-    env.close()
+    with opened(chosen.environment, **env_keywords) as env:
+        GridLayout.from_env(env)
 
 
 def _one_seed(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywords) -> "Results":
@@ -308,11 +307,11 @@ def _write(chosen: argparse.Namespace, agent: "Agent", results: "Results", shown
         write(chosen.plot, figures()[_figure(chosen) if asked else "regret"], results, **look_of(chosen))
         written["plot"] = chosen.plot
     if shown is not None:
+        from rlsuite.environments.finding import closed
         from rlsuite.rendering import write_gif
 
-        with drawing(chosen.environment):
+        with closed(shown), drawing(chosen.environment):
             write_gif(chosen.gif, _frames(agent, shown, results.records[0].seed))
-            shown.close()
         written["gif"] = chosen.gif
     if chosen.movie:
         from rlsuite.environments.finding import find_env

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+import warnings
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -17,7 +18,16 @@ from typing import TYPE_CHECKING, Any, cast
 from rlsuite.core.checks import whole_amount
 from rlsuite.core.interrupts import uninterrupted
 from rlsuite.core.modules import module_of, parts_of
-from rlsuite.errors import EnvironmentNotFound, FileError, ParameterError, RlsuiteError, UnsuitableEnvironment, unknown
+from rlsuite.errors import (
+    CloseWarning,
+    EnvironmentNotFound,
+    FileError,
+    ParameterError,
+    RlsuiteError,
+    UnsuitableEnvironment,
+    level_of_the_caller,
+    unknown,
+)
 
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
@@ -98,6 +108,41 @@ def find_env(spec: str | EnvSpec | Env, **kwargs: object) -> Env:
     if module is not None and source.endswith(".py"):
         return _env_of_file(spec, source, name, module, kwargs)
     return _make(_registered_id(spec, source, name), spec, kwargs)
+
+
+@contextmanager
+def closed(env: Env) -> Generator[Env]:
+    """Close an environment behind the block; whatever its `close` raises is a warning, as the work in it is done.
+
+    Warns
+    -----
+    CloseWarning
+        If its `close` raises an error, or ends the program.
+
+    Examples
+    --------
+    >>> from rlsuite.environments.finding import closed
+    >>> with closed(find_env("FrozenLake-v1")) as lake:
+    ...     n_states = lake.observation_space.n
+    """
+    try:
+        yield env
+    finally:
+        try:
+            env.close()
+        except (Exception, SystemExit) as error:
+            from rlsuite.models.gymnasium_table import name_of
+
+            said = f"{name_of(env)}: its close() raised {type(error).__name__}: {error}; what was done in it is kept"
+            warnings.warn(said, CloseWarning, stacklevel=level_of_the_caller())
+
+
+@contextmanager
+def opened(spec: str | EnvSpec | Env, **kwargs: object) -> Generator[Env]:
+    """Yield the environment that `find_env` returns, and close it behind the block if it was made here."""
+    made = find_env(spec, **kwargs)
+    with nullcontext(made) if made is spec else closed(made):
+        yield made
 
 
 def _takes(spec: str | EnvSpec, keyword: str) -> bool:

@@ -8,7 +8,7 @@ from rlsuite.core.checks import fraction, positive_number, whole_amount
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.ageing import STEPS
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, facts_of
-from rlsuite.environments.finding import find_env, namesake
+from rlsuite.environments.finding import namesake, opened
 from rlsuite.environments.forms.form import Wish
 from rlsuite.environments.forms.known_kinds import is_known_kind
 from rlsuite.environments.forms.table import trusted_model
@@ -97,8 +97,7 @@ def tabulate(
     fraction("gamma", gamma)
     positive_number("deadline", deadline)
     max_states = whole_amount("max_states", max_states)
-    made = find_env(env, **kwargs)
-    try:
+    with opened(env, **kwargs) as made:
         facts = facts_of(made)
         if made is not env and is_known_kind(facts):
             made.reset(seed=0)
@@ -117,9 +116,6 @@ def tabulate(
                 return _with_origin(table, f"{table.origin}; it could not be asked: {reason}")
             also = namesake(facts.name, anywhere=True)
             raise errors.UnsuitableEnvironment(f"{facts.name} cannot be tabulated: {reason}{doubt}{also}") from reason
-    finally:
-        if made is not env:
-            made.close()
 
 
 def _of_table(facts: EnvironmentFacts, gamma: float) -> MDP | POMDP:

@@ -10,7 +10,7 @@ from rlsuite.core.checks import seed_list, whole_amount
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.narrowing import is_mapping
 from rlsuite.environments.facts import NO_LIMIT, facts_of
-from rlsuite.environments.finding import find_env
+from rlsuite.environments.finding import find_env, opened
 from rlsuite.errors import ParameterError
 from rlsuite.experiments.comparison import Comparison, verdicts_of
 from rlsuite.experiments.paired import LEVEL
@@ -144,12 +144,8 @@ def last_evaluation(agent: "Agent", env: str | Env, amount: int | None) -> int |
     """
     if agent.gamma < 1.0:
         return amount
-    made = find_env(env)
-    try:
+    with opened(env) as made:
         return None if facts_of(made).time_limit == NO_LIMIT else amount
-    finally:
-        if made is not env:
-            made.close()
 
 
 def _enough(

@@ -15,6 +15,7 @@ import time
 import warnings
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,7 +28,7 @@ from rlsuite.core.keywords import as_taken_by
 from rlsuite.core.modules import check_content
 from rlsuite.core.narrowing import Table
 from rlsuite.environments.facts import facts_of
-from rlsuite.environments.finding import find_env
+from rlsuite.environments.finding import closed, find_env
 from rlsuite.environments.forms.known_kinds import is_known_kind
 from rlsuite.experiments.checkpoints import CellCheckpoint, learn_cell
 from rlsuite.experiments.limits import Limits, within
@@ -198,21 +199,23 @@ class Work:
         agent = dataclasses.replace(self.agent)
         running[threading.get_ident()] = agent
 
-        def learn() -> Record:
+        learned: list[Record] = []
+
+        def learn() -> None:
             env, known = self._environment(bench)
             own = env if known else self._copy(env)
-            try:
+            with nullcontext() if own is env else closed(own):
                 record = self._learn(agent, own, seed, stop)
                 if self.keep == "agents":
                     agents[seed] = file_of(agent)
-                return record
-            finally:
-                if own is not env:
-                    own.close()
+                learned.append(record)
 
         try:
-            return within(self.limits, learn)
+            within(self.limits, learn)
+            return learned[0]
         except Exception as error:  # any error of the environment or the agent
+            if learned:  # the environment was still being closed
+                return learned[0]
             steps: int | None = getattr(agent, "steps_", None)
             return FailedRun.of(error, None if steps is None else steps + 1)
         finally:

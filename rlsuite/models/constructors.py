@@ -33,7 +33,6 @@ from rlsuite.models.functions import (
 )
 from rlsuite.models.gymnasium_table import (
     name_of,
-    opened,
     read_table,
     reject_partially_observable,
     rows_from_bare_table,
@@ -372,7 +371,9 @@ class Constructors(MdpFields):
         >>> MDP.from_env("FrozenLake-v1", gamma=0.99, is_slippery=False)
         MDP(n_states=16, n_actions=4, n_transitions=64, gamma=0.99, kind='deterministic')
         """
-        with opened(env, kwargs) as found:
+        from rlsuite.environments.finding import opened
+
+        with opened(env, **kwargs) as found:
             model: object = getattr(found.unwrapped, "model", None)
             if isinstance(model, Constructors):
                 found_model = model.replace(gamma=gamma)

@@ -9,8 +9,7 @@ the values of the list are kept, because `step` picks from it by running sum.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
@@ -23,8 +22,6 @@ from rlsuite.models import validation
 from rlsuite.models.aliases import FloatArray, Rows
 
 if TYPE_CHECKING:
-    from gymnasium.envs.registration import EnvSpec
-
     from rlsuite.core.aliases import Env
 
 
@@ -34,19 +31,6 @@ class Table(NamedTuple):
     rows: Rows
     n_actions: int
     start: FloatArray
-
-
-@contextmanager
-def opened(env: str | EnvSpec | Env, kwargs: Mapping[str, object]) -> Generator[Env]:
-    """Yield the environment that `env` specifies, and close it afterwards if it was made here."""
-    from rlsuite.environments.finding import find_env
-
-    found = find_env(env, **kwargs)
-    try:
-        yield found
-    finally:
-        if found is not env:
-            found.close()
 
 
 def reject_partially_observable(model: object, name: str) -> None:

@@ -25,7 +25,7 @@ from rlsuite.models.functions import (
     labels_of,
     observed,
 )
-from rlsuite.models.gymnasium_table import name_of, opened, title_of
+from rlsuite.models.gymnasium_table import name_of, title_of
 from rlsuite.models.mdp import MDP
 from rlsuite.models.mdp_fields import with_name
 from rlsuite.models.observation_model import ObservationRows, Observations
@@ -202,7 +202,9 @@ class PomdpConstructors(PomdpFields):
             If the environment has no such model. Gymnasium has no convention for one, so only an environment with
             a POMDP in ``env.unwrapped.model`` will do.
         """
-        with opened(env, kwargs) as found:
+        from rlsuite.environments.finding import opened
+
+        with opened(env, **kwargs) as found:
             model: object = getattr(found.unwrapped, "model", None)
             if isinstance(model, PomdpConstructors):
                 found_model = model.replace(gamma=gamma)

@@ -362,14 +362,14 @@ def _declared(given: object, gamma: float | None) -> MDP | POMDP:
     from gymnasium.envs.registration import EnvSpec
 
     from rlsuite.environments.facts import facts_of
+    from rlsuite.environments.finding import opened
     from rlsuite.environments.forms.table import declared_model
-    from rlsuite.models.gymnasium_table import opened
 
     if not isinstance(given, str | gymnasium.Env | EnvSpec):
         raise ParameterError(f"{given!r} is neither an MDP nor a POMDP, nor an environment")
     if isinstance(given, str) and Path(given).suffix and Path(given).is_file() and Path(given).suffix != ".py":
         raise ParameterError(f"{given!r} is a file: read the model first, as in rl.solve(rl.POMDP.read({given!r}))")
-    with opened(cast("str | EnvSpec | Env", given), {}) as env:
+    with opened(cast("str | EnvSpec | Env", given)) as env:
         facts = facts_of(env)
         own = facts.model.gamma if isinstance(facts.model, MDP | POMDP) else None
         if gamma is None and own is None:

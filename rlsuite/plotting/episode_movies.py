@@ -16,7 +16,7 @@ from PIL import Image
 from rlsuite.core.checks import is_array, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.facts import facts_of
-from rlsuite.environments.finding import find_env
+from rlsuite.environments.finding import closed, find_env
 from rlsuite.errors import UnsuitableEnvironment
 from rlsuite.models import POMDP
 from rlsuite.planning.pomdp.simulation import BeliefEpisodes, simulate_beliefs
@@ -240,8 +240,8 @@ def walk_movie(
             raise UnsuitableEnvironment(
                 f'{facts_of(found).name} draws no pictures: make it with render_mode="rgb_array", or give its id'
             )
-        found.close()
-        found = find_env(env, **kwargs, render_mode="rgb_array")
+        with closed(found):
+            found = find_env(env, **kwargs, render_mode="rgb_array")
     watched = _Watched(found, drawing)
     return write_movie(path, f"A walk in {facts_of(found).name}", _walked(watched, policy, seed, most))
 

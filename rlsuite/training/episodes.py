@@ -15,7 +15,7 @@ from rlsuite.core.aliases import Env
 from rlsuite.core.checks import finite_reward, fraction, whole_amount, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.facts import name_of
-from rlsuite.environments.finding import find_env
+from rlsuite.environments.finding import opened
 from rlsuite.training.acting import Act, Asked, MaskedActions, acting, chosen_of
 from rlsuite.training.engines import overflow
 from rlsuite.training.step_buffer import first_answer
@@ -147,13 +147,9 @@ def returns_of(
     seeds = episode_seeds(episodes, seed)
     fraction("gamma", gamma)
     whole_amount("max_steps", max_steps)
-    made = find_env(env)
-    try:
+    with opened(env) as made:
         asked = acting("act", act, made, np.random.default_rng(seed))
         return np.array([played(made, asked, one, gamma, max_steps, name="act").value for one in seeds])
-    finally:
-        if isinstance(env, str):
-            made.close()
 
 
 def episode_seeds(episodes: int, seed: int | None) -> list[int]:

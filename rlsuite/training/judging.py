@@ -13,7 +13,7 @@ from rlsuite.core.checks import fraction, whole_amount, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.shown import ShowsItself
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, facts_of
-from rlsuite.environments.finding import find_env
+from rlsuite.environments.finding import opened
 from rlsuite.environments.followers import TableFollower
 from rlsuite.environments.forms.known_kinds import is_known_kind
 from rlsuite.environments.forms.stepwise import NOT_ASKED_FOR
@@ -275,8 +275,7 @@ def evaluate(
     if isinstance(first, str | gymnasium.Env) and not isinstance(second, str | gymnasium.Env):
         shown = repr(first) if isinstance(first, str) else "env"
         raise errors.ParameterError(f"the policy comes first: write evaluate({_name_of(second).lower()}, {shown})")
-    made = find_env(env, **kwargs)
-    try:
+    with opened(env, **kwargs) as made:
         act = acting("policy", policy, made, np.random.default_rng(entropy))
         seen, facts = _Seen(act, made), facts_of(made)
         follows = _Follows.of(facts, discount)
@@ -300,9 +299,6 @@ def evaluate(
             unknown=unknown,
         )
         return report if model is None else _exactly(report, model, facts, seen)
-    finally:
-        if made is not env:
-            made.close()
 
 
 class _Follows(gymnasium.Wrapper[Any, Any, Any, Any]):

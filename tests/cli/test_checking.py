@@ -127,6 +127,11 @@ def test_observations_that_are_not_discrete(rlsuite):
             "Odd, step 1: the environment returned the reward nan; rewards must be finite numbers",
         ),
         ("return 0, 0.0, False", "Gymnasium's rules", ""),
+        (
+            "return 0, 0.0, False, False, {}\n    def close(self):\n        self.viewer.close()",
+            "closing",
+            "Odd: its close() raised AttributeError: 'Odd' object has no attribute 'viewer'; what was done",
+        ),
     ],
 )
 def test_what_is_wrong_with_an_environment_of_ones_own(rlsuite, tmp_path, step, what, sentence):

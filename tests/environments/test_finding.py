@@ -1,16 +1,24 @@
 import subprocess
 import sys
 import warnings
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import gymnasium
+import numpy as np
 import pytest
 from gymnasium.envs.registration import registry
 from gymnasium.wrappers import TimeLimit
 
+import rlsuite as rl
+from rlsuite.approximation import Batch
+from rlsuite.cli import main
 from rlsuite.environments import finding
 from rlsuite.environments.finding import find_env, packages
-from rlsuite.errors import EnvironmentNotFound, ParameterError, UnsuitableEnvironment
+from rlsuite.errors import CloseWarning, EnvironmentNotFound, ParameterError, UnsuitableEnvironment
+from rlsuite.experiments import AgentEntry, EnvironmentEntry, Experiment
 from rlsuite.models import MDP
+from rlsuite.training.episodes import returns_of
 
 LAKE = """
 import gymnasium
@@ -329,3 +337,76 @@ def test_things_that_are_no_environment():
         find_env(model)
     with pytest.raises(ParameterError, match=r"^<lambda> is a function, not an environment: call it, and give what"):
         find_env(lambda: gymnasium.make("FrozenLake-v1"))
+
+
+# ---------------------------------------------------------------------------------------------------- what is closed
+
+CLOSER = """
+import gymnasium
+from gymnasium.envs.toy_text import FrozenLakeEnv
+
+class Polite(FrozenLakeEnv):
+    def __init__(self):
+        super().__init__(is_slippery=False)
+
+    def step(self, action):
+        return super().step(action)
+
+    def close(self):
+        pass
+
+class Raises(Polite):
+    def close(self):
+        self.viewer.close()
+
+class Exits(Polite):
+    def close(self):
+        raise SystemExit(3)
+"""
+
+DOORS = {
+    "evaluate": lambda env: rl.evaluate([1] * 16, env, episodes=2, seed=1, max_steps=9).returns,
+    "tabulate": lambda env: rl.tabulate(env, gamma=0.9).rows.reward,
+    "solve": lambda env: rl.solve(env, gamma=0.9).value,
+    "from_env": lambda env: MDP.from_env(env, gamma=0.9).rows.next_state,
+    "compare": lambda env: rl.compare([rl.Sarsa(gamma=1.0)], [env], steps=300, seeds=2).rows[0].mean,
+    "returns_of": lambda env: returns_of(env, lambda state: 1, 2, seed=1, max_steps=9),
+    "collect": lambda env: Batch.collect(env, steps=20, seed=1).reward,
+    "run": lambda env: lengths_of_runs(env),
+    "train": lambda env: bytes_of_gif("train", "q-learning", env, "--steps", "300"),
+    "enjoy": lambda env: bytes_of_gif("enjoy", saved_agent(), env),
+}
+
+
+def lengths_of_runs(env):
+    with TemporaryDirectory() as folder:
+        experiment = Experiment(
+            environments=[EnvironmentEntry(env)], agents=[AgentEntry(rl.QLearning())], steps=300, seeds=2
+        )
+        ((results,),) = experiment.run(folder).values()
+    assert len(results.records) == 2, results.failed
+    return np.concatenate([record.episode_length for record in results.records])
+
+
+def saved_agent():
+    rl.QLearning().learn("FrozenLake-v1", steps=300, seed=1).save("agent.npz")
+    return "agent.npz"
+
+
+def bytes_of_gif(*words):
+    assert main([*words, "--seed", "1", "--gif", "walk.gif"]) == 0
+    return np.frombuffer(Path("walk.gif").read_bytes(), np.uint8)
+
+
+def test_what_close_raises_is_a_warning_at_every_door(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("closers.py").write_text(CLOSER)
+    for name, door in DOORS.items():
+        expected = door("closers.py:Polite")
+        for env, said in (("Raises", "AttributeError: "), ("Exits", "SystemExit: 3")):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", CloseWarning)
+                found = door(f"closers.py:{env}")
+            printed = "".join([*(str(one.message) for one in caught), capsys.readouterr().err])
+            assert f"{env}: its close() raised {said}" in printed, name
+            np.testing.assert_array_equal(found, expected, err_msg=name)

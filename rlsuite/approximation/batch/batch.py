@@ -22,7 +22,7 @@ from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.facts import name_of
-from rlsuite.environments.finding import find_env
+from rlsuite.environments.finding import opened
 from rlsuite.environments.observing import has_cells
 from rlsuite.errors import ParameterError
 
@@ -259,9 +259,9 @@ class Batch:
         """
         from rlsuite.approximation.batch.sources import collected
 
-        made = find_env(env)
-        batch = cls.from_arrays(**collected(made, steps, episodes, policy, seed))
-        return dataclasses.replace(batch, numbered_grid=name_of(made)) if has_cells(made) else batch
+        with opened(env) as made:
+            batch = cls.from_arrays(**collected(made, steps, episodes, policy, seed))
+            return dataclasses.replace(batch, numbered_grid=name_of(made)) if has_cells(made) else batch
 
     @classmethod
     def from_model(cls, mdp: MDP) -> Self:

@@ -64,7 +64,7 @@ class Transitions(TypedDict):
 
 
 def collected(
-    env: str | Env,
+    made: Env,
     steps: int | None,
     episodes: int | None,
     policy: object,
@@ -76,7 +76,6 @@ def collected(
     most_steps = None if steps is None else whole_amount("steps", steps)
     most_episodes = None if episodes is None else whole_amount("episodes", episodes)
     entropy = None if seed is None else whole_number("seed", seed, at_least=0)
-    made = find_env(env)
     name = name_of(made)
     space = check_discrete_actions(made.action_space, name)
     as_vector = encoding(made.observation_space).encode
@@ -130,8 +129,6 @@ def collected(
             observation, info = made.reset()
             vector = np.array(as_vector(observation))
             legal = masks.after(info, 0)
-    if isinstance(env, str):
-        made.close()
     return Transitions(
         observation=np.array(seen),
         action=np.array(taken),
