@@ -7,10 +7,13 @@ import re
 import shlex
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from rlsuite.errors import ParameterError, RlsuiteError, RlsuiteWarning
 from rlsuite.synonyms import in_dashes
+
+if TYPE_CHECKING:
+    from rlsuite.core.aliases import Env
 
 Keywords: TypeAlias = dict[str, Any]
 """Keywords of a function or a class, whose parameters have types of their own."""
@@ -94,6 +97,13 @@ def env_keywords_of(chosen: argparse.Namespace) -> Keywords:
     """Keywords of the environment, its time limit among them."""
     limit: int | None = chosen.max_episode_steps
     return keywords("--env", chosen.env) | ({} if limit is None else {"max_episode_steps": limit})
+
+
+def env_of(chosen: argparse.Namespace) -> "Env":
+    """The environment that was typed, with its keywords."""
+    from rlsuite.environments.finding import find_env
+
+    return find_env(chosen.environment, **env_keywords_of(chosen))
 
 
 def command(*words: str, env: Sequence[str] = (), flags: Sequence[str] = ()) -> str:

@@ -7,7 +7,7 @@ from math import isnan
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from rlsuite.cli.options import Keywords, command, env_keywords_of, in_flags
+from rlsuite.cli.options import Keywords, command, env_keywords_of, env_of, in_flags
 from rlsuite.cli.output import number, print_json, print_note, print_progress
 from rlsuite.errors import RlsuiteError, RlsuiteWarning
 
@@ -199,7 +199,6 @@ def _is_endless(record: "Record") -> bool:
 
 def _longer(chosen: argparse.Namespace, agent: "Agent", records: "Sequence[Record]") -> int | None:
     """How long runs have to be for greedy policies that reach an end, found by trying; None if that is not known."""
-    from rlsuite.environments.finding import find_env
     from rlsuite.training.train import train
 
     if chosen.agent_name.endswith(".npz") or records[0].loop != "compiled":
@@ -211,7 +210,7 @@ def _longer(chosen: argparse.Namespace, agent: "Agent", records: "Sequence[Recor
         if TRIALS * factor * steps > MOST_STEPS:
             return None
         length: Keywords = {"steps" if chosen.steps else "episodes": factor * amount}
-        env = find_env(chosen.environment, **env_keywords_of(chosen))
+        env = env_of(chosen)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RlsuiteWarning)  # said of the run itself
             try:

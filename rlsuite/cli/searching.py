@@ -14,7 +14,7 @@ from rlsuite.cli.options import (
     add_json_flag,
     add_time_limit_flag,
     command,
-    env_keywords_of,
+    env_of,
     import_packages,
     literal,
     whole_number,
@@ -84,7 +84,6 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def _of_flags(chosen: argparse.Namespace) -> "Search":
-    from rlsuite.environments.finding import find_env
     from rlsuite.experiments import search
 
     if not chosen.environment:
@@ -99,7 +98,7 @@ def _of_flags(chosen: argparse.Namespace) -> "Search":
     agent = agent_of(chosen)
     return search(
         agent,
-        find_env(chosen.environment, **env_keywords_of(chosen)),
+        env_of(chosen),
         {path_of(agent, name): given for name, given in space.items()},
         steps=chosen.steps,
         episodes=chosen.episodes,

@@ -16,7 +16,7 @@ from rlsuite.cli.options import (
     add_json_flag,
     add_time_limit_flag,
     add_workers_flag,
-    env_keywords_of,
+    env_of,
     import_packages,
     literal,
     whole_number,
@@ -74,7 +74,6 @@ def run(chosen: argparse.Namespace) -> int:
     --------
     rlsuite sweep q-learning CliffWalking-v1 --learning-rate 0.05,0.1,0.5 --epsilon 0.1:0.5:0.1 --plot study.png
     """
-    from rlsuite.environments.finding import find_env
     from rlsuite.experiments import sweep
 
     if chosen.steps is chosen.episodes is None:
@@ -92,7 +91,7 @@ def run(chosen: argparse.Namespace) -> int:
     agent = agent_of(chosen)
     found = sweep(
         agent,
-        find_env(chosen.environment, **env_keywords_of(chosen)),
+        env_of(chosen),
         {path_of(agent, name): values for name, values in grid.items()},
         steps=chosen.steps,
         episodes=chosen.episodes,

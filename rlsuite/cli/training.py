@@ -18,6 +18,7 @@ from rlsuite.cli.options import (
     add_workers_flag,
     check_workers,
     env_keywords_of,
+    env_of,
     import_packages,
     whole_number,
     workers_of,
@@ -122,14 +123,13 @@ def run(chosen: argparse.Namespace) -> int:
     check_workers(chosen)
     import_packages()
     agent = _saved_agent(chosen) if chosen.agent_name.endswith(".npz") else agent_of(chosen)
-    env_keywords = env_keywords_of(chosen)
     _check_outputs(chosen)
-    shown = drawn_env(chosen.environment, env_keywords, "rgb_array") if chosen.gif else None
+    shown = drawn_env(chosen.environment, env_keywords_of(chosen), "rgb_array") if chosen.gif else None
     if chosen.movie:
-        _check_movie(chosen, env_keywords)
+        _check_movie(chosen)
     try:
         with compiling_message():
-            results = (_one_seed if chosen.seeds is None else _many_seeds)(chosen, agent, env_keywords)
+            results = (_one_seed if chosen.seeds is None else _many_seeds)(chosen, agent)
     except RlsuiteError:
         raise
     except Exception as error:  # whatever the user's environment or agent raises
@@ -183,26 +183,25 @@ def _figure(chosen: argparse.Namespace) -> str:
     return (chosen.figure or "cumulative_reward").replace("-", "_")
 
 
-def _check_movie(chosen: argparse.Namespace, env_keywords: Keywords) -> None:
+def _check_movie(chosen: argparse.Namespace) -> None:
     """Raise before learning if the environment has no grid, or if what is to be shown began in a file."""
-    from rlsuite.environments.finding import opened
+    from rlsuite.environments.finding import closed
     from rlsuite.rendering import GridLayout
 
     if chosen.agent_name.endswith(".npz"):
         raise ParameterError("--movie shows learning from the beginning: name the agent in place of its file")
-    with opened(chosen.environment, **env_keywords) as env:
+    with closed(env_of(chosen)) as env:
         GridLayout.from_env(env)
 
 
-def _one_seed(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywords) -> "Results":
+def _one_seed(chosen: argparse.Namespace, agent: "Agent") -> "Results":
     import inspect
     import secrets
 
-    from rlsuite.environments.finding import find_env
     from rlsuite.training.results import Results
     from rlsuite.training.train import own_options
 
-    env = find_env(chosen.environment, **env_keywords)
+    env = env_of(chosen)
     goes_on = chosen.agent_name.endswith(".npz")
     kept = {"save_to": chosen.save_to, "save_every": chosen.save_every}
     taken = inspect.signature(agent.learn).parameters
@@ -224,11 +223,10 @@ def _one_seed(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywords
     return Results(type(agent).__name__, chosen.environment, [agent.record_], gamma=agent.gamma)
 
 
-def _many_seeds(chosen: argparse.Namespace, agent: "Agent", env_keywords: Keywords) -> "Results":
-    from rlsuite.environments.finding import find_env
+def _many_seeds(chosen: argparse.Namespace, agent: "Agent") -> "Results":
     from rlsuite.training.train import train
 
-    env = find_env(chosen.environment, **env_keywords)
+    env = env_of(chosen)
     _say_if_endless(chosen, agent, env)
     _say_what_begins(chosen, agent, f", {chosen.seeds} seeds")
     results = train(
@@ -314,10 +312,9 @@ def _write(chosen: argparse.Namespace, agent: "Agent", results: "Results", shown
             write_gif(chosen.gif, _frames(agent, shown, results.records[0].seed))
         written["gif"] = chosen.gif
     if chosen.movie:
-        from rlsuite.environments.finding import find_env
         from rlsuite.plotting import learning_movie
 
-        env, seed = find_env(chosen.environment, **env_keywords_of(chosen)), results.records[0].seed
+        env, seed = env_of(chosen), results.records[0].seed
         frames = min(20, agent.steps_)
         learning_movie(chosen.movie, agent_of(chosen), env, steps=agent.steps_, frames=frames, seed=seed)
         written["movie"] = chosen.movie

@@ -349,11 +349,7 @@ class TabularEnv(ShowsItself, Env):
             return None
         if self.render_mode == "human":
             return None
-        if self.drawing is None:
-            self.drawing = self.default_drawing()
-        picture = self.drawing.ansi if self.render_mode == "ansi" else self.drawing.rgb
-        reward, observation = self._shown
-        return picture(self.s, self.lastaction, reward, self._caption(observation))
+        return self._picture()
 
     def close(self) -> None:
         """Close the window of ``render_mode="human"``, if one is open."""
@@ -392,17 +388,21 @@ class TabularEnv(ShowsItself, Env):
 
     # -------------------------------------------------------------------------------------------- details
 
+    def _picture(self) -> str | NDArray[np.uint8]:
+        """The present state: text in mode "ansi", pixels in the others."""
+        self.drawing = self.drawing or self.default_drawing()
+        draw = self.drawing.ansi if self.render_mode == "ansi" else self.drawing.rgb
+        reward, observation = self._shown
+        return draw(self.s, self.lastaction, reward, self._caption(observation))
+
     def _show(self) -> None:
         """Show the present state in the window."""
         from rlsuite.rendering.window import Window
 
-        if self.drawing is None:
-            self.drawing = self.default_drawing()
         if self._window is None:
             name = type(self).__name__ if self.spec is None else self.spec.id
             self._window = Window(name, self.metadata["render_fps"])
-        reward, observation = self._shown
-        self._window.show(self.drawing.rgb(self.s, self.lastaction, reward, self._caption(observation)))
+        self._window.show(cast("NDArray[np.uint8]", self._picture()))
 
     def _refuse(self) -> tuple[int, float, bool, bool, Info]:
         """Return the outcome of an illegal action."""

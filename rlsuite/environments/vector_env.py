@@ -5,7 +5,6 @@ copies is a handful of array look-ups: some hundred times faster for thousands o
 """
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from rlsuite.core.aliases import Env, Info, Space
 from rlsuite.core.array_like import ArrayLike
+from rlsuite.core.checks import whole_number
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.finding import find_env
@@ -103,9 +103,9 @@ class TabularVectorEnv(VectorEnv[IndexArray, IndexArray, AnyArray], SaysWhatToWr
             raise ParameterError("render_mode='human' shows a single environment; of several, 'rgb_array' has pictures")
         # One copy checks the model and the render mode, has the spaces, and draws.
         self._single = TabularEnv(model, drawing=drawing, render_mode=render_mode)
-        self.num_envs = _at_least_one("num_envs", num_envs)
+        self.num_envs = whole_number("num_envs", num_envs)
         endless = max_episode_steps is None or max_episode_steps == -1
-        self._limit = None if endless else _at_least_one("max_episode_steps", max_episode_steps)
+        self._limit = None if endless else whole_number("max_episode_steps", max_episode_steps)
         self.autoreset_mode = _autoreset_mode(autoreset_mode)
         self.metadata = {
             **TabularEnv.metadata,
@@ -392,13 +392,6 @@ def _publish(infos: Info, report: Report, copies: BoolArray) -> None:
 
 
 # ------------------------------------------------------------------------------------- checks
-
-
-def _at_least_one(name: str, value: object) -> int:
-    """Return `value` as an int above 0, or raise `ParameterError`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
-        raise ParameterError(f"{name}={value!r} is not a whole number above 0")
-    return int(value)
 
 
 def _autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:

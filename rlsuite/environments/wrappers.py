@@ -17,6 +17,7 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError, UnsuitableEnvironment, unknown
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray
+from rlsuite.models.gymnasium_table import name_of
 from rlsuite.rendering import GridLayout
 
 
@@ -170,16 +171,11 @@ def _cells_of(env: Env, word: str) -> FloatArray:
         found = f"state {wrong[0]} is labelled {labels[wrong[0]]!r}" if wrong and labels else "it has no labels"
         found = f"its labels have {sorted(widths)} numbers" if len(widths) > 1 else found
         raise UnsuitableEnvironment(
-            f"{_name_of(env)} is not on a grid (env.unwrapped.layout), and its states are not labelled by tuples "
+            f"{name_of(env)} is not on a grid (env.unwrapped.layout), and its states are not labelled by tuples "
             f"of as many numbers, such as '(2, 3)': {found}"
         )
     width = widths.pop()
     return np.array([one or (-1.0,) * width for one in tuples], dtype=np.float64)
-
-
-def _name_of(env: Env) -> str:
-    """Id of an environment, or the name of its class."""
-    return type(env.unwrapped).__name__ if env.spec is None else env.spec.id
 
 
 def _tuple_in(label: str) -> tuple[float, ...]:
