@@ -185,8 +185,8 @@ def level_of_the_caller() -> int:
     import inspect
 
     level, frame = 0, inspect.currentframe()
-    inner = ("rlsuite", "contextlib")  # decorators of rlsuite's are in the second
-    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in inner:
+    # decorators of rlsuite's are in contextlib
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in ("rlsuite", "contextlib"):
         level, frame = level + 1, frame.f_back
     return level
 

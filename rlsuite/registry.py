@@ -111,7 +111,7 @@ def load(path: str | PathLike[str]) -> Any:
 
 
 def _solution_class(name: str) -> type[Kept] | None:
-    found: object = getattr(planning, name) if name in dir(planning) else None
+    found: object = getattr(planning, name, None)
     return found if isinstance(found, type) and issubclass(found, Kept) else None
 
 

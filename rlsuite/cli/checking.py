@@ -4,7 +4,6 @@ import argparse
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rlsuite.cli.options import (
@@ -17,7 +16,7 @@ from rlsuite.cli.options import (
     keywords,
 )
 from rlsuite.cli.output import columns, number, one_line, print_json
-from rlsuite.errors import CloseWarning, LearningError, RlsuiteError, UnsuitableEnvironment
+from rlsuite.errors import LearningError, RlsuiteError, UnsuitableEnvironment
 
 if TYPE_CHECKING:
     from rlsuite.core.aliases import Env
@@ -103,7 +102,6 @@ def _findings(make: Callable[..., Any]) -> Iterator[Finding]:
         "answers": _answers,
         "table": _table,
         "pictures": _renders,
-        "closing": _closes,
     }
     for what, check in checks.items():
         try:
@@ -138,11 +136,14 @@ def _has_ids(env: Any) -> bool:
 def _contract(make: Callable[..., Any]) -> Iterator[Finding]:
     from gymnasium.utils.env_checker import check_env
 
+    from rlsuite.environments.finding import closed
+
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         env = make()
         try:
-            check_env(env.unwrapped, skip_render_check=True)
+            with closed(env):
+                check_env(env.unwrapped, skip_render_check=True)
         except Exception as error:  # whatever the environment raises, and the checker's assertions
             yield Finding("FAIL", "Gymnasium's rules", f"{type(error).__name__}: {one_line(str(error))}")
         else:
@@ -150,16 +151,6 @@ def _contract(make: Callable[..., Any]) -> Iterator[Finding]:
                 yield Finding("ok", "Gymnasium's rules", "followed, without a warning")
     for warning in {one_line(str(one.message)): one for one in caught}:
         yield Finding("warn", "Gymnasium's rules", warning.removeprefix("WARN: "))
-
-
-def _closes(make: Callable[..., Any]) -> Iterator[Finding]:
-    from rlsuite.environments.finding import closed
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with closed(make()) as env, suppress(Exception):  # what reset raises has been said
-            env.reset(seed=7)
-    yield from (Finding("FAIL", "closing", str(one.message)) for one in caught if one.category is CloseWarning)
 
 
 def _spaces(make: Callable[..., Any]) -> Iterator[Finding]:

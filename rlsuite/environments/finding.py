@@ -82,13 +82,13 @@ def find_env(spec: str | EnvSpec | Env, **kwargs: object) -> Env:
     if "novelty" in kwargs and isinstance(spec, str | EnvSpec) and not _takes(spec, "novelty"):
         from rlsuite.environments.novelty import rewarding_novelty
 
-        own = {name: value for name, value in kwargs.items() if name != "novelty"}
-        return rewarding_novelty(find_env(spec, **own), kwargs["novelty"])
+        novelty = kwargs.pop("novelty")
+        return rewarding_novelty(find_env(spec, **kwargs), novelty)
     if "observe" in kwargs and isinstance(spec, str | EnvSpec) and not _takes(spec, "observe"):
         from rlsuite.environments.observing import observing
 
-        own = {name: value for name, value in kwargs.items() if name != "observe"}
-        return observing(find_env(spec, **own), cast("str", kwargs["observe"]))
+        observe = cast("str", kwargs.pop("observe"))
+        return observing(find_env(spec, **kwargs), observe)
     if isinstance(spec, gymnasium.Env):
         _check_spaces(spec)
         if kwargs:

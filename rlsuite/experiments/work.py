@@ -146,17 +146,15 @@ class Work:
         began = time.perf_counter()
         runs: list[tuple[int, Record | FailedRun]] = []
         agents: dict[int, bytes] = {}
-        bench = _bench
-        bench.clear(self.experiment)
+        _bench.clear(self.experiment)
         try:
-            for seed, record in zip(seeds, self._together(bench, seeds, stop), strict=True):
-                runs.append((seed, self._alone(bench, seed, stop, agents) if record is None else record))
+            for seed, record in zip(seeds, self._together(_bench, seeds, stop), strict=True):
+                runs.append((seed, self._alone(_bench, seed, stop, agents) if record is None else record))
                 if stop.is_set():
                     break
         except Stopped:  # by `stop`; the run has been saved
             pass
-        records = [one for _, one in runs if isinstance(one, Record)]
-        learning = sum(one.seconds for one in records if one.loop == "compiled")
+        learning = sum(one.seconds for _, one in runs if isinstance(one, Record) and one.loop == "compiled")
         return Outcomes(runs, time.perf_counter() - began, learning, self.made_with, [], agents)
 
     def _together(self, bench: Bench, seeds: Sequence[int], stop: threading.Event) -> Iterator[Record | None]:
@@ -176,8 +174,7 @@ class Work:
         if self.own_loop or self.loop == "stepwise":
             return None
         key = json.dumps([self.pair, self.spec])
-        replica = bench.replicas.get(key)
-        if replica is not None:
+        if (replica := bench.replicas.get(key)) is not None:
             return replica
         try:
             env, known = self._environment(bench)
@@ -204,7 +201,7 @@ class Work:
         def learn() -> None:
             env, known = self._environment(bench)
             own = env if known else self._copy(env)
-            with nullcontext() if own is env else closed(own):
+            with nullcontext() if known else closed(own):
                 record = self._learn(agent, own, seed, stop)
                 if self.keep == "agents":
                     agents[seed] = file_of(agent)
@@ -212,14 +209,13 @@ class Work:
 
         try:
             within(self.limits, learn)
-            return learned[0]
         except Exception as error:  # any error of the environment or the agent
-            if learned:  # the environment was still being closed
-                return learned[0]
-            steps: int | None = getattr(agent, "steps_", None)
-            return FailedRun.of(error, None if steps is None else steps + 1)
+            if not learned:  # otherwise the environment was still being closed
+                steps: int | None = getattr(agent, "steps_", None)
+                return FailedRun.of(error, None if steps is None else steps + 1)
         finally:
             del running[threading.get_ident()]
+        return learned[0]
 
     def _learn(self, agent: Agent, env: "Env", seed: int, stop: threading.Event) -> Record:
         optima = self._optima()
@@ -318,5 +314,4 @@ def serve(payload: bytes, seeds: Sequence[int]) -> Outcomes:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         outcomes = work(seeds, threading.Event())
-    warned = list(dict.fromkeys((one.category, str(one.message)) for one in said))
-    return outcomes._replace(warned=warned)
+    return outcomes._replace(warned=list(dict.fromkeys((one.category, str(one.message)) for one in said)))

@@ -293,7 +293,7 @@ def test_nothing_that_was_returned_changes_later(models, mode):
 @pytest.mark.parametrize(
     ("kwargs", "words"),
     [
-        ({"num_envs": 0}, "num_envs=0 is not a whole number above 0"),
+        ({"num_envs": 0}, "num_envs=0 is less than 1"),
         ({"num_envs": 2.5}, "num_envs=2.5"),
         ({"max_episode_steps": 0}, "max_episode_steps=0"),
         ({"autoreset_mode": "NextStp"}, "unknown autoreset_mode 'NextStp'; did you mean 'NextStep'"),
