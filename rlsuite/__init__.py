@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from rlsuite.agents import UCBV as UCBV
     from rlsuite.agents import UCRL2 as UCRL2
     from rlsuite.agents import ActionValueAgent as ActionValueAgent
-    from rlsuite.agents import ActionValues as ActionValues
     from rlsuite.agents import ActorCritic as ActorCritic
     from rlsuite.agents import ActorCriticLambda as ActorCriticLambda
     from rlsuite.agents import Agent as Agent
@@ -98,7 +97,6 @@ if TYPE_CHECKING:
     from rlsuite.agents import SlidingWindowUCB as SlidingWindowUCB
     from rlsuite.agents import SpeedyQLearning as SpeedyQLearning
     from rlsuite.agents import StateValueAgent as StateValueAgent
-    from rlsuite.agents import StateValues as StateValues
     from rlsuite.agents import SuccessiveElimination as SuccessiveElimination
     from rlsuite.agents import TabularAgent as TabularAgent
     from rlsuite.agents import TDLambda as TDLambda
@@ -109,10 +107,8 @@ if TYPE_CHECKING:
     from rlsuite.agents import TrueOnlineTDLambda as TrueOnlineTDLambda
     from rlsuite.agents import WatkinsQLambda as WatkinsQLambda
     from rlsuite.agents import count as count
-    from rlsuite.agents import count_state as count_state
     from rlsuite.agents import follow as follow
     from rlsuite.agents import step_size as step_size
-    from rlsuite.agents import value_step_size as value_step_size
     from rlsuite.agents.exploration import CountBonus as CountBonus
     from rlsuite.agents.exploration import EpsilonGreedy as EpsilonGreedy
     from rlsuite.agents.exploration import Exploration as Exploration

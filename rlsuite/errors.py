@@ -28,8 +28,6 @@
     |-- CutEpisodesWarning    episodes of an evaluation that had to be cut, as they did not end
     |-- CloseWarning          an environment that cannot be closed; what was done in it is kept
     |-- OutsideWarning        observations outside of the range of those learned from
-    |-- FormerSignatureWarning  a rule with the signature of an earlier version  (also a FutureWarning)
-    |-- FormerNameWarning     an argument or a function under a former name      (also a FutureWarning)
     |-- NewRunWarning         a run that cannot continue after it was saved
     |-- OneProcessWarning     runs that other processes cannot help with
     |-- NoWorkersWarning      an experiment that waits, as no worker of a cluster is connected
@@ -142,14 +140,6 @@ class CloseWarning(RlsuiteWarning):
 
 class OutsideWarning(RlsuiteWarning):
     """An agent is asked about observations outside of the range of those that it has learned from."""
-
-
-class FormerSignatureWarning(RlsuiteWarning, FutureWarning):
-    """A function of the user's has the signature of an earlier version, which a later one will refuse."""
-
-
-class FormerNameWarning(RlsuiteWarning, FutureWarning):
-    """A name of an earlier version is used, which a later one will not know; the message shows the new name."""
 
 
 class NewRunWarning(RlsuiteWarning):

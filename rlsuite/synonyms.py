@@ -123,13 +123,6 @@ SYNONYMS: Final[dict[str, tuple[str, ...]]] = {
 What follows the name after ``=`` is how a value is written there.
 """
 
-FORMER_NAMES: Final[dict[str, str]] = {
-    "checkpoint_every": "record_every",
-    "checkpoint": "save_to",
-    "every": "save_every",
-}
-"""Name of an argument in version 0.1, which still works, with a warning -> its present name."""
-
 ELSEWHERE: Final[dict[str, str]] = {
     "DQN": "it is rlsuite.approximation.DQN and needs PyTorch (pip install 'rlsuite[torch]')",
     "evaluate_agent": "rlsuite.evaluate(agent, env) evaluates the greedy policy",

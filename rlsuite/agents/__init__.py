@@ -50,7 +50,6 @@ from rlsuite.agents.control.sarsa_lambda import SarsaLambda as SarsaLambda
 from rlsuite.agents.control.speedy_q_learning import SpeedyQLearning as SpeedyQLearning
 from rlsuite.agents.control.tree_backup import NStepTreeBackup as NStepTreeBackup
 from rlsuite.agents.control.true_online_sarsa import TrueOnlineSarsaLambda as TrueOnlineSarsaLambda
-from rlsuite.agents.memory import ActionValues as ActionValues
 from rlsuite.agents.memory import Memory as Memory
 from rlsuite.agents.memory import count as count
 from rlsuite.agents.memory import end_step as end_step
@@ -77,9 +76,6 @@ from rlsuite.agents.prediction.td_lambda import TDLambda as TDLambda
 from rlsuite.agents.prediction.td_lambda import TrueOnlineTDLambda as TrueOnlineTDLambda
 from rlsuite.agents.predictor import Predictor as Predictor
 from rlsuite.agents.state_value_agent import StateValueAgent as StateValueAgent
-from rlsuite.agents.state_values import StateValues as StateValues
-from rlsuite.agents.state_values import count_state as count_state
-from rlsuite.agents.state_values import value_step_size as value_step_size
 from rlsuite.agents.storage import load as load
 from rlsuite.agents.tabular import TabularAgent as TabularAgent
 from rlsuite.core.public_names import loaded_on_first_use as _loaded_on_first_use

@@ -94,19 +94,9 @@ class Agent(Learner):
         return hasattr(cls, "step")
 
     def __init_subclass__(cls) -> None:
-        """Find the declared parameters; take a memory made by `remember`, as version 0.1 called `init_memory`."""
+        """Find the declared parameters."""
         super().__init_subclass__()
         type.__setattr__(cls, "rule_parameters", rule_parameters.declare(cls))
-        if "remember" in vars(cls) and "init_memory" not in vars(cls):
-            warnings.warn(
-                f"{cls.__name__}.remember(legal, legality) is called init_memory since rlsuite 0.2, and a later "
-                "version will not call it: rename it, and super().remember inside it",
-                errors.FormerSignatureWarning,
-                stacklevel=errors.level_of_the_caller(),
-            )
-            type.__setattr__(cls, "init_memory", vars(cls)["remember"])
-        elif "init_memory" in vars(cls):
-            type.__setattr__(cls, "remember", vars(cls)["init_memory"])
 
     def __post_init__(self) -> None:
         self.gamma = fraction("gamma", self.gamma)

@@ -284,10 +284,6 @@ class Memory(NamedTuple):
     stale: NDArray[np.int64] = ABSENT  # (2,), which values of `q` are out of date
 
 
-ActionValues = Memory
-"""What version 0.1 called it."""
-
-
 # What a rule asks.
 
 

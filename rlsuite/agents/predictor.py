@@ -1,6 +1,5 @@
 """The base of all agents that evaluate a policy: they follow it, and learn the values of its states."""
 
-import warnings
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
@@ -11,14 +10,13 @@ from rlsuite import errors
 from rlsuite.agents.memory import STATE, Memory
 from rlsuite.agents.prediction.policies import follow
 from rlsuite.agents.schedules import Schedule
-from rlsuite.agents.state_values import reads_state_values, with_state_values
 from rlsuite.agents.value_agent import ValueAgent
 from rlsuite.core.aliases import Env, Observation
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.models.aliases import AnyArray
 from rlsuite.training.acting import Policy, is_asked, policy_of_ids
-from rlsuite.training.kernels import Begin, Rule
+from rlsuite.training.kernels import Begin
 from rlsuite.training.legality import Legality
 from rlsuite.training.value_error import Prediction
 
@@ -98,21 +96,6 @@ class Predictor(ValueAgent):
     def scratch(self, n_states: int, /) -> tuple[object, ...]:
         """Make the memory's ``scratch``: a NamedTuple of what a rule keeps during an episode; nothing here."""
         return ()
-
-    def compiled_rule(self) -> Rule:
-        """The two functions of the class; those that read ``memory.value``, as in version 0.1, are adapted."""
-        rule = super().compiled_rule()
-        if not (reads_state_values(rule.step) or reads_state_values(rule.begin)):
-            return rule
-        name = type(self).__name__
-        warnings.warn(
-            f"the rule of {name} reads state values as memory.value[s], as in rlsuite 0.1, and a later version will "
-            "refuse it: write memory.q[s, 0] and memory.visits[s, 0], rl.step_size(memory, s, 0) for "
-            "value_step_size(memory, s), and rl.count(memory, s, 0, over) for count_state(memory, s, over)",
-            errors.FormerSignatureWarning,
-            stacklevel=errors.level_of_the_caller(),
-        )
-        return with_state_values(rule)
 
     def init_memory(self, legal: NDArray[np.bool_], legality: Legality) -> Memory:
         """Make a memory of initial values, in what represents them, and of the policy.

@@ -5,21 +5,16 @@ keyword of the constructor, it is in files and on the command line, and the rule
 """
 
 import dataclasses
-import functools
 import inspect
 import sys
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias, TypeVar, cast, get_args
 
-import numpy as np
-
 from rlsuite import errors
-from rlsuite.core.aliases import Own
 from rlsuite.core.checks import finite_number, whole_number
-from rlsuite.core.compilation import Compiled, compiled
+from rlsuite.core.compilation import Compiled
 from rlsuite.errors import ParameterError
-from rlsuite.training.kernels import Step, Transition
+from rlsuite.training.kernels import Step
 
 Number = TypeVar("Number", float, int, bool)
 
@@ -138,7 +133,7 @@ def _type_of(kind: type, name: str, hint: Any) -> type | None:
 
 
 def step_of(kind: Any) -> Step:
-    """The `step` of a class, checked; that of an agent written for version 0.1 is adapted."""
+    """The `step` of a class, checked."""
     for name in ("begin", "step"):
         if not isinstance(getattr(kind, name, None), Compiled):
             raise _not_compiled(kind, name)
@@ -148,29 +143,9 @@ def step_of(kind: Any) -> Step:
             f"{kind.__name__}.begin has the parameters ({', '.join(begins)}), but should have (memory, state, rng)"
         )
     names = list(inspect.signature(kind.step).parameters)
-    if len(names) == 3:
-        return kind.step
-    if len(names) != 8:
+    if len(names) != 3:
         raise errors.ParameterError(
             f"{kind.__name__}.step has the parameters ({', '.join(names)}), but should have (memory, t, rng): t is an "
             "rlsuite.Transition with the fields state, action, reward, next_state, terminated and truncated"
         )
-    fields = ", ".join(f"t.{field}" for field in Transition._fields)
-    warnings.warn(
-        f"{kind.__name__}.step({', '.join(names)}) has the signature of rlsuite 0.1, which a later version will "
-        f"refuse: write step(memory, t, rng), and {fields} in its body",
-        errors.FormerSignatureWarning,
-        stacklevel=errors.level_of_the_caller(),
-    )
-    return _with_transition(kind.step)
-
-
-@functools.cache
-def _with_transition(former: Step) -> Step:
-    """Adapt a rule with eight parameters to the present signature."""
-
-    @compiled
-    def step(memory: Own, t: Transition, rng: np.random.Generator) -> int:
-        return former(memory, t.state, t.action, t.reward, t.next_state, t.terminated, t.truncated, rng)
-
-    return step
+    return kind.step

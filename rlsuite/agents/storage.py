@@ -27,18 +27,9 @@ FORMAT = "rlsuite agent 1"
 HEADER = ("format", "agent", "seed", "first_observation", "first_action", "generator")
 """Entries of the JSON object ``header``."""
 RUN = "run"
-"""One more, of a file with a run; version 0.1 wrote none."""
+"""One more, of a file with a run."""
 FITTED = {"features"}
 """Fields of a memory that do not change while it learns."""
-FORMER_FIELDS = {
-    "q": ("preference", "value"),
-    "learned.value": ("learned.value_weights", "value"),
-    "extra": ("note",),
-    "position": ("place",),
-    "probabilities": ("chances",),
-    "probability": ("chance",),
-}
-"""Fields of memories, and what version 0.1 called them."""
 SPACE = "observation_space"
 """One more entry of the header, of an agent whose observations are not those of a Discrete space."""
 
@@ -155,13 +146,6 @@ def _check_part(name: str, part: Any, sizes: dict[str, int]) -> None:
         part.check(sizes)
 
 
-def _name_in(arrays: Npz, name: str) -> str:
-    """The name that an array has in a file: where version 0.1 has written it, the former one."""
-    part, dot, field = name.rpartition(".")
-    former = FORMER_FIELDS.get(name) or [f"{part}{dot}{one}" for one in FORMER_FIELDS.get(field, ())]
-    return next((one for one in (name, *former) if one in arrays), name)
-
-
 def fill_run(memory: Any, arrays: Npz) -> None:
     """Fill the arrays of a memory that belong to a run with those of a file; all are checked.
 
@@ -171,7 +155,7 @@ def fill_run(memory: Any, arrays: Npz) -> None:
         If one is missing, or is not what its NamedTuple declares.
     """
     for name, wanted in _arrays_of_run(memory).items():
-        stored = arrays.take(_name_in(arrays, f"run.{name}"), wanted.dtype, ndim=wanted.ndim)
+        stored = arrays.take(f"run.{name}", wanted.dtype, ndim=wanted.ndim)
         n = len(stored) if stored.ndim else 0
         if stored.shape[1:] != wanted.shape[1:] or (stored.ndim and n > len(wanted)):
             raise ValueError(f"run.{name} has shape {stored.shape}, not {wanted.shape}")
@@ -196,17 +180,9 @@ def fill(memory: Any, legal: NDArray[np.bool_], arrays: Npz) -> None:
     sizes = {"n_states": n_states, "n_actions": n_actions, "n_pairs": n_states * n_actions}
     declared, new = declared_arrays(memory), learned_arrays(memory)
     for name, wanted in new.items():
-        if name == "visits" and "q" not in new and name not in arrays:
-            continue  # nothing counts them: for weights of state values version 0.1 has written none
-        stored = legal if name == "legal" else _stored(arrays, _name_in(arrays, name), wanted)
+        stored = legal if name == "legal" else arrays.take(name, wanted.dtype, wanted.shape)
         check_array(name, stored, declared.get(name), sizes)
         wanted[...] = stored
-
-
-def _stored(arrays: Npz, name: str, wanted: NDArray[Any]) -> NDArray[Any]:
-    """An array of a file; that of state values is a column, for which version 0.1 has written its numbers alone."""
-    alone = name in arrays and arrays.headers[name].shape == (len(wanted),) and wanted.shape[1:] == (1,)
-    return arrays.take(name, wanted.dtype, (len(wanted),) if alone else wanted.shape).reshape(wanted.shape)
 
 
 def episodes_of(record: Record) -> NDArray[np.void]:

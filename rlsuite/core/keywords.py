@@ -1,16 +1,15 @@
-"""Calls with a former or an unknown keyword: the message says what to write, from the tables of `rlsuite.synonyms`."""
+"""Calls with an unknown keyword: the message says what to write, from the tables of `rlsuite.synonyms`."""
 
 import inspect
 import re
-import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from inspect import Parameter
 from types import UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, ParamSpec, Protocol, TypeVar, get_args, get_origin
 
-from rlsuite.errors import CallError, FormerNameWarning, level_of_the_caller
-from rlsuite.synonyms import FORMER_NAMES, nearest
+from rlsuite.errors import CallError
+from rlsuite.synonyms import nearest
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
@@ -38,69 +37,9 @@ MODELS: Final = ("mdp", "pomdp", "model")
 """Names of parameters that take a model, which has its own discount factor."""
 
 
-def rename_former(given: MutableMapping[str, Any], known: Collection[str], written: str = "{}={!r}") -> None:
-    """Give arguments under the names of an earlier version their present names, with a warning.
-
-    Parameters
-    ----------
-    given : mutable mapping
-        The arguments; changed.
-    known : collection of str
-        The present names, where this is called.
-    written : str
-        How a name and its value are written there.
-
-    Raises
-    ------
-    CallError
-        If an argument is given under both names.
-
-    Examples
-    --------
-    >>> options = {"steps": 100, "record_every": 5}
-    >>> rename_former(options, ["steps", "record_every"])
-    >>> options
-    {'steps': 100, 'record_every': 5}
-    """
-    for former, name in FORMER_NAMES.items():
-        if former not in given or former in known or name not in known:
-            continue
-        if name in given:
-            raise CallError(f"{former} is the former name of {name}: give {name} alone")
-        value = given.pop(former)
-        given[name] = value
-        warnings.warn(
-            f"{former} is called {name} since rlsuite 0.2, and a later version will not know the former name: write "
-            f"{written.format(name, value)}",
-            FormerNameWarning,
-            stacklevel=level_of_the_caller(),
-        )
-
-
 class _Model(Protocol):
     what_to_write: ClassVar[str]
     """The call for dense arrays."""
-
-
-def as_taken_by(function: Callable[..., object], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options for a function of the user's, which may still take them under the names of an earlier version."""
-    taken = inspect.signature(function).parameters
-    former = {name: one for one, name in FORMER_NAMES.items() if name not in taken and one in taken}
-    return {former.get(name, name): value for name, value in options.items()}
-
-
-def takes_former_names(kind: Kind) -> Kind:
-    """Make the constructor of a class take the names of an earlier version, with a warning."""
-    init: Any = kind.__init__
-    names = _names(init) or []
-
-    @wraps(init)
-    def renaming(self: object, *args: object, **given: object) -> None:
-        rename_former(given, names)
-        init(self, *args, **given)
-
-    kind.__init__ = renaming
-    return kind
 
 
 def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
@@ -127,7 +66,6 @@ def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Ans
     @wraps(function)
     def checked(*args: Given.args, **given: Given.kwargs) -> Answer:
         what = f"{function.__name__}()"
-        rename_former(given, names or ())
         if len(args) > most and not takes_more:
             raise CallError(_with_names(function.__name__, function, args, given))
         _check(what, given, names)
@@ -376,7 +314,7 @@ def _check(what: str, given: Mapping[str, object], names: Iterable[str] | None, 
         return
     known = list(names)
     for name, value in given.items():
-        if name not in known and FORMER_NAMES.get(name) not in known:
+        if name not in known:
             short = _short(value)
             near = nearest(name, known, value=short)
             hint = f"; did you mean {near[0]}?" if near else ""

@@ -6,16 +6,11 @@ the only place at which the name stands; ``__all__``, ``dir()`` and the loading 
 
 import re
 import sys
-import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from rlsuite.errors import FormerNameWarning, level_of_the_caller
 from rlsuite.synonyms import attribute_error
-
-FORMER = {"chances": "action_probabilities"}
-"""Public names of earlier versions, which still work, and the present ones."""
 
 
 class Lazy(NamedTuple):
@@ -54,11 +49,6 @@ def loaded_on_first_use(package: str, elsewhere: Mapping[str, str] | None = None
     namespace = vars(sys.modules[package])
 
     def load(name: str) -> Any:
-        if name not in module_of and FORMER.get(name) in module_of:
-            present = FORMER[name]
-            message = f"{name} is called {present} since rlsuite 0.2, and a later version will not know the former name"
-            warnings.warn(f"{message}: write {package}.{present}", FormerNameWarning, stacklevel=level_of_the_caller())
-            name = present
         if name not in module_of:
             raise attribute_error(f"module {package!r}", name, names, *([] if elsewhere is None else [elsewhere]))
         from rlsuite.core.interrupts import uninterrupted

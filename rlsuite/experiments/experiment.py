@@ -32,7 +32,7 @@ from typing import Final, Self, TypeVar
 from rlsuite import errors
 from rlsuite.core.checks import seed_list, whole_amount
 from rlsuite.core.described import describe
-from rlsuite.core.keywords import rename_former, says_what_to_write, takes_former_names
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.narrowing import Table, is_list, is_table
 from rlsuite.errors import FileError, ParameterError, RlsuiteError
 from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Settings
@@ -48,7 +48,6 @@ MOST_CELLS: Final = 1_000_000
 """Cells that an experiment may have without being asked for; each takes a millisecond at least."""
 
 
-@takes_former_names
 @dataclass(frozen=True, kw_only=True)
 class Experiment(Settings):
     """Many agents in many environments with many seeds.
@@ -146,7 +145,6 @@ class Experiment(Settings):
         """
         known = [one.name for one in fields(cls) if one.name != "file"]
         table = dict(table)
-        rename_former(table, known, "{} = {}")
         _check_keys(table, known, "")
         folder = Path() if file is None else file.parent
         name = _text(table, "name", "")

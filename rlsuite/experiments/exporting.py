@@ -16,9 +16,9 @@ import numpy as np
 from rlsuite.core.files import replacing
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import FileError, MissingPackage, ParameterError
-from rlsuite.experiments.cell_folders import seed_folder
 from rlsuite.experiments.folder import load_results, read_run, slug
 from rlsuite.experiments.numbers import Number, series
+from rlsuite.experiments.runs import seed_name
 
 TABLES = (".csv", ".parquet")
 
@@ -117,7 +117,7 @@ def _monitors(folder: Path, target: Path) -> Path:
                 episodes = record.episode_return.tolist(), record.episode_length.tolist(), ends
                 rows = ["r,l,t", *(",".join(map(repr, row)) for row in zip(*episodes, strict=True))]
                 text = "\n".join([f"#{json.dumps(header)}", *rows, ""])
-                with replacing(parent / f"{seed_folder(record.seed)}.monitor.csv") as unfinished:
+                with replacing(parent / f"{seed_name(record.seed)}.monitor.csv") as unfinished:
                     unfinished.write_text(text, encoding="utf-8", newline="\n")
     return target
 
@@ -146,7 +146,7 @@ def _track(folder: Path, tracker: Any, project: str) -> str:
                     for time, number in zip(times.tolist(), found.tolist(), strict=True):
                         at.setdefault(time, {})[measure] = number
                 about = {"environment": environment, "seed": record.seed, "agent": agents[run.agent]}
-                name = f"{group}/{seed_folder(record.seed)}"
+                name = f"{group}/{seed_name(record.seed)}"
                 tracker.init(project=project, group=group, name=name, config=about)
                 for time in sorted(at):
                     tracker.log(at[time], step=time)

@@ -12,7 +12,6 @@ from rlsuite.core.described import describe
 from rlsuite.core.modules import checksum_of
 from rlsuite.core.narrowing import Table, is_list, is_table
 from rlsuite.errors import FileError, ParameterError
-from rlsuite.experiments.cell_folders import seed_folder
 from rlsuite.experiments.config import AgentEntry, EnvironmentEntry, Settings
 from rlsuite.experiments.folder import slug
 from rlsuite.experiments.segments import Pair
@@ -82,7 +81,7 @@ class Cell(NamedTuple):
     @property
     def agent_file(self) -> Path:
         """Where the agent is kept, within the folder of the experiment."""
-        return Path("agents", *self.case.pair, f"{seed_folder(self.seed)}.npz")
+        return Path("agents", *self.case.pair, f"{seed_name(self.seed)}.npz")
 
     @property
     def spec(self) -> Table:
@@ -231,3 +230,12 @@ def _resolve(value: Any, folder: Path, files: dict[str, str]) -> Any:
     files[name] = checksum_of(file.read_bytes())
     absolute = str(file.resolve())
     return f"{absolute}:{rest}" if colon else absolute
+
+
+def seed_name(seed: int) -> str:
+    """A seed as the name of a file.
+
+    >>> seed_name(7)
+    'seed-0007'
+    """
+    return f"seed-{seed:04d}"

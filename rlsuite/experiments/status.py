@@ -128,9 +128,7 @@ def merge_results(into: str | os.PathLike[str], folders: Sequence[str | os.PathL
         writer = Writer(top, aside, "merged")
         for store in stores:
             own = [cell for cell, holder in holders.items() if holder is store]
-            for entry in store.entries(
-                own if store.top != top else [cell for cell in own if store.is_in_folder(*cell)]
-            ):
+            for entry in store.entries(own if store.top != top else []):
                 writer.add(entry)
         writer.flush()
         if not (top / RUN).is_file():

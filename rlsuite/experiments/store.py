@@ -3,8 +3,7 @@
 The folder ``cells`` holds segments (`rlsuite.experiments.segments`). Whoever learns writes a segment that grows, and is
 replaced in one step, until it is full; names tell the writers apart. When all cells are there, they are packed:
 sorted, and divided among segments anew, so that the files do not tell who has learned what. A process may be killed at
-any time: each cell that was written is in one file at least, and of several copies one counts. Folders of cells, which
-earlier versions have written, are read as they are.
+any time: each cell that was written is in one file at least, and of several copies one counts.
 """
 
 import os
@@ -19,7 +18,6 @@ from typing import NamedTuple, TypeVar, overload
 from rlsuite.core.files import sync
 from rlsuite.core.narrowing import Table
 from rlsuite.errors import FileError, RlsuiteWarning, level_of_the_caller
-from rlsuite.experiments.cell_folders import CellFolders
 from rlsuite.experiments.segments import SUFFIX, Entry, Pair, Segment, chunks, is_full, write_segment
 from rlsuite.training.failures import Failure
 from rlsuite.training.results import Record
@@ -42,9 +40,6 @@ EVERY = 1.0
 
 _ROWS = 32
 """Bits of the number of a cell in its segment."""
-
-_FOLDER = -1
-"""The place of a cell that has a folder of its own."""
 
 
 class Known(NamedTuple):
@@ -70,7 +65,6 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.top, self.folder = folder, folder / CELLS
-        self.folders = CellFolders(folder)
         self._open: OrderedDict[int, Segment] = OrderedDict()
         for _ in range(TRIES):
             try:
@@ -89,10 +83,6 @@ class Store:
         """What the cells of each pair in segments were made with."""
         self.versions: list[Mapping[str, str]] = []
         """What the cells in segments were made with."""
-        for pair, (finished, noted) in self.folders.cells().items():
-            done, failed = self.of(pair)
-            done.update(dict.fromkeys(finished, _FOLDER))
-            failed.update(dict.fromkeys(noted, _FOLDER))
         for number in range(len(self.files)):
             segment = self._segment(number)
             known = [self.of(pair) for pair, _ in segment.pairs]
@@ -137,17 +127,8 @@ class Store:
         return self._found(pair, seed, Segment.outcome)
 
     def file_of(self, pair: Pair, seed: int) -> Path:
-        """The file, or the folder, of a cell."""
-        place = self._place(pair, seed)
-        return self.folders.folder_of(pair, seed) if place == _FOLDER else self.files[place >> _ROWS]
-
-    def is_in_folder(self, pair: Pair, seed: int) -> bool:
-        """Whether a cell has a folder of its own."""
-        return self._place(pair, seed) == _FOLDER
-
-    def has_folders(self, pair: Pair) -> bool:
-        """Whether cells of a pair have folders of their own."""
-        return any(place == _FOLDER for known in self.of(pair) for place in known.values())
+        """The file of a cell."""
+        return self.files[self._place(pair, seed) >> _ROWS]
 
     def made_with(self, pair: Pair, seed: int) -> tuple[Table, Mapping[str, str]]:
         """Return what a cell was made with: its spec, and the versions.
@@ -157,8 +138,6 @@ class Store:
         FileError
             If it is damaged; the message names the file.
         """
-        if self.is_in_folder(pair, seed):
-            return self.folders.made_with(pair, seed)
         entry = self.entry(pair, seed)
         return entry.spec, entry.versions
 
@@ -180,8 +159,6 @@ class Store:
     def _found(self, pair: Pair, seed: int, read: Callable[[Segment, int], Found]) -> Found:
         for _ in range(TRIES):
             place = self._place(pair, seed)
-            if place == _FOLDER:
-                return read(self.folders.segment(pair, seed), 0)
             try:
                 return read(self._segment(place >> _ROWS), place % (1 << _ROWS))
             except FileNotFoundError:  # packed meanwhile
@@ -224,7 +201,7 @@ class Store:
         places: list[tuple[Pair, int, int]] = []
         for pair, (done, failed) in sorted(self.known.items()):
             found = failed | done
-            places += [(pair, seed, found[seed]) for seed in sorted(found) if found[seed] != _FOLDER]
+            places += [(pair, seed, found[seed]) for seed in sorted(found)]
         kept: list[str] = []
         new: list[str] = []
         try:

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import gymnasium
 
 from rlsuite.agents import Agent
-from rlsuite.core.keywords import as_taken_by
 from rlsuite.core.modules import check_content
 from rlsuite.core.narrowing import Table
 from rlsuite.environments.facts import facts_of
@@ -221,7 +220,7 @@ class Work:
         optima = self._optima()
         if self.own_loop:
             options = {**self.timing, **own_options(agent, self.loop, None, optima)}
-            agent.learn(env, **as_taken_by(agent.learn, options), seed=seed)
+            agent.learn(env, **options, seed=seed)
             return agent.record_
         checkpoint = CellCheckpoint(self.folder, self.pair, seed, self.spec, self.made_with)
         return learn_cell(agent, env, Budget.of(**self.timing), seed, self.loop, optima, checkpoint, stop)

@@ -16,9 +16,7 @@ import numpy as np
 
 import rlsuite
 from rlsuite.core.files import sync
-from rlsuite.core.narrowing import Table
 from rlsuite.errors import FileError, ParameterError, RlsuiteWarning, level_of_the_caller
-from rlsuite.experiments.cell_folders import as_written_now
 from rlsuite.experiments.config import Settings
 from rlsuite.experiments.folder import FORMAT, RUN, read_run
 from rlsuite.experiments.runs import Case, Cell, Shard, differences, seeds_of
@@ -201,14 +199,13 @@ def check_known(store: Store, cells: Iterable[Cell], folder: Path) -> None:
     for case, seeds in seeds_of(cells).items():
         done, failed = store.of(case.pair)
         others = [spec for spec in store.specs.get(case.pair, ()) if spec != case.spec]
-        if not others and not store.has_folders(case.pair):
+        if not others:
             continue
-        former = {_text(spec): as_written_now(spec) for spec in others}
         for seed in seeds:
             if seed not in done and seed not in failed:
                 continue
             spec, its_versions = store.made_with(case.pair, seed)
-            different = differences(former.get(_text(spec), spec), case.spec)
+            different = differences(spec, case.spec)
             if different and seed in failed:
                 del failed[seed]
             elif different:
@@ -230,7 +227,3 @@ def check_known(store: Store, cells: Iterable[Cell], folder: Path) -> None:
                 RlsuiteWarning,
                 stacklevel=level_of_the_caller(),
             )
-
-
-def _text(spec: Table) -> str:
-    return json.dumps(spec, sort_keys=True)

@@ -328,7 +328,7 @@ class Constructors(MdpFields):
         return model if cost is None else model.replace(costs=True)
 
     @classmethod
-    def from_explored(cls, found: Explored, gamma: float, *, numbered: bool) -> Self:
+    def from_explored(cls, found: Explored, gamma: float, numbered: bool) -> Self:
         """Return the model of what was found by `explore`; numbered actions have no names."""
         return cls.from_rows(
             *found.rows[:4],

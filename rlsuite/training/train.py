@@ -18,7 +18,7 @@ from rlsuite.core.aliases import Env, Info
 from rlsuite.core.checks import seed_list, worker_number
 from rlsuite.core.compilation import no_machine_code
 from rlsuite.core.compiling_clock import CompilingTime
-from rlsuite.core.keywords import as_taken_by, says_what_to_write
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.facts import name_of
 from rlsuite.environments.finding import find_env
 from rlsuite.models.gymnasium_table import title_of
@@ -129,7 +129,7 @@ def train(
         "record_every": record_every,
         **own_options(agent, loop, tabulate, optima),
     }
-    run = _Run(agent, env, as_taken_by(agent.learn, options))
+    run = _Run(agent, env, options)
     ends = always if fail_fast else ends_all
     where = env if isinstance(env, str) else title_of(env)
     bar = tqdm(total=len(chosen), unit="seed", disable=not progress, desc=where)

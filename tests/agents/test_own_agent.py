@@ -4,7 +4,6 @@ import dataclasses
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -205,45 +204,6 @@ def test_it_has_both_loops_files_and_results(walker, tmp_path):
     results = rl.train(walker, "Taxi-v4", steps=500, seeds=3, evaluate_every=250)
     assert results.agent == "RandomWalker"
     assert results.stacked("evaluation").shape == (3, 2)
-
-
-@rl.compiled
-def former_sarsa(memory, state, action, reward, next_state, terminated, truncated, rng):
-    next_action = -1 if terminated else rl.choose(memory, next_state, rng)
-    target = reward if terminated else reward + memory.gamma * memory.q[next_state, next_action]
-    memory.q[state, action] += rl.step_size(memory, state, action) * (target - memory.q[state, action])
-    rl.count(memory, state, action, terminated or truncated)
-    return next_action
-
-
-class FormerSarsa(rl.TabularAgent):
-    step = former_sarsa
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("loop", ["compiled", "stepwise"])
-def test_a_rule_with_eight_parameters_still_learns_and_is_told_the_new_form(loop):
-    with pytest.warns(
-        rl.errors.FormerSignatureWarning, match=r"write step\(memory, t, rng\), and t\.state, t\.act"
-    ) as told:
-        former = FormerSarsa().learn("CliffWalking-v1", steps=2_000, seed=3, loop=loop)
-    assert Path(told[0].filename) == Path(__file__)
-    assert former.q_.tobytes() == rl.Sarsa().learn("CliffWalking-v1", steps=2_000, seed=3).q_.tobytes()
-    assert former.record_.loop == loop
-
-
-def test_a_memory_made_by_remember_still_works_and_is_told_the_new_name():
-    with pytest.warns(rl.errors.FormerSignatureWarning, match="is called init_memory since rlsuite 0.2") as told:
-
-        class Former(rl.Sarsa):
-            def remember(self, legal, legality):
-                known = super().remember(legal, legality)
-                return known._replace(q=known.q + 1.0)
-
-    assert Path(told[0].filename) == Path(__file__)
-    assert issubclass(told[0].category, FutureWarning)
-    optimistic = rl.Sarsa(initial_value=1.0).learn("CliffWalking-v1", steps=500, seed=3)
-    assert Former().learn("CliffWalking-v1", steps=500, seed=3).q_.tobytes() == optimistic.q_.tobytes()
 
 
 class TooShort(rl.TabularAgent):

@@ -42,26 +42,6 @@ def test_a_drawn_seed_is_kept_whole(tmp_path):
     assert again.q_.tobytes() == agent.q_.tobytes()
 
 
-FORMER = {"position": "place", "probabilities": "chances", "probability": "chance", "extra": "note"}
-
-
-@pytest.mark.parametrize(
-    "agent",
-    [rl.PrioritizedSweeping(), rl.ExpectedSarsa(), rl.OffPolicyMonteCarlo()],
-    ids=lambda agent: type(agent).__name__,
-)
-def test_files_of_version_0_1_are_read_with_its_names_of_fields(agent, tmp_path):
-    path = tmp_path / "agent.npz"
-    agent.learn("FrozenLake-v1", steps=300, seed=3).save(path)
-    with np.load(path) as file:
-        parts = {name: name.rpartition(".") for name in file}
-        arrays = {f"{head}{dot}{FORMER.get(field, field)}": file[name] for name, (head, dot, field) in parts.items()}
-    assert len(arrays.keys() - set(parts)) in (1, 3)
-    np.savez(path, **arrays)
-    twin = rl.load(path).learn("FrozenLake-v1", steps=100)
-    assert twin.q_.tobytes() == agent.learn("FrozenLake-v1", steps=100).q_.tobytes()
-
-
 def test_nothing_learned_is_nothing_to_save(tmp_path):
     with pytest.raises(NotLearned):
         rl.QLearning().save(tmp_path / "agent.npz")

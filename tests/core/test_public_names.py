@@ -7,7 +7,6 @@ import inspect
 import pytest
 
 from rlsuite.core.public_names import loaded_on_first_use, modules_of_names
-from rlsuite.errors import FormerNameWarning
 
 
 @pytest.mark.parametrize("package", ["rlsuite", "rlsuite.planning", "rlsuite.inference", "rlsuite.plotting"])
@@ -28,11 +27,3 @@ def test_a_name_from_elsewhere_is_told_where_it_is():
     assert set(lazy.all) <= set(lazy.dir())
     with pytest.raises(AttributeError, match="rlsuite has no PPO"):
         lazy.getattr("PPO")
-
-
-@pytest.mark.parametrize("package", ["rlsuite", "rlsuite.agents.exploration"])
-def test_a_former_name_still_works_and_shows_the_present_one(package):
-    public = importlib.import_module(package)
-    with pytest.warns(FormerNameWarning, match=rf"chances is called .*: write {package}\.action_probabilities$"):
-        assert public.chances is public.action_probabilities
-    assert "chances" not in dir(public)

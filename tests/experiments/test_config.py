@@ -3,7 +3,7 @@ import json
 import pytest
 
 import rlsuite as rl
-from rlsuite.errors import FileError, FormerNameWarning, ParameterError
+from rlsuite.errors import FileError, ParameterError
 from rlsuite.experiments import AgentEntry, EnvironmentEntry, Experiment
 
 HEAD = "steps = 100\nseeds = 2\n"
@@ -29,12 +29,6 @@ def test_a_power_of_ten_gives_the_same_experiment():
     assert json.dumps(experiment.plain()) == json.dumps(
         Experiment(**given, steps=1000, seeds=2, record_every=100).plain()
     )
-
-
-def test_the_former_name_of_a_key_works_and_the_warning_shows_the_present_one(toml):
-    with pytest.warns(FormerNameWarning, match=r"checkpoint_every is called record_every .*: write record_every = 5$"):
-        experiment = Experiment.read(toml("checkpoint_every = 5\n" + HEAD + LAKE + LEARNER))
-    assert experiment.plain()["record_every"] == 5
 
 
 def test_schedules_and_explorations_are_tables(toml):
