@@ -23,22 +23,22 @@ MOST_COMPILED = 350
 """Functions that plain `pytest` may compile, each set of types counted by itself; one takes one to three seconds."""
 
 CEILINGS = {
-    "agents": (87, 7_925, 81_850),
-    "approximation": (53, 5_338, 55_417),
-    "cli": (30, 5_180, 45_559),
-    "core": (29, 2_374, 22_770),
-    "environments": (36, 5_555, 54_804),
-    "experiments": (30, 4_213, 41_155),
+    "agents": (86, 7_781, 80_694),
+    "approximation": (53, 5_335, 55_398),
+    "cli": (30, 4_949, 45_514),
+    "core": (29, 2_337, 22_424),
+    "environments": (36, 5_554, 54_799),
+    "experiments": (29, 4_000, 38_844),
     "features": (14, 1_551, 15_438),
-    "inference": (43, 7_690, 80_151),
-    "models": (44, 6_683, 68_606),
-    "planning": (107, 13_328, 140_754),
-    "plotting": (32, 4_726, 51_390),
+    "inference": (43, 7_690, 80_133),
+    "models": (44, 6_647, 68_492),
+    "planning": (107, 13_313, 140_675),
+    "plotting": (32, 4_683, 51_380),
     "reference": (15, 665, 7_952),
     "rendering": (15, 1_083, 13_095),
-    "rlsuite": (5, 419, 3_294),
-    "testing": (5, 661, 6_564),
-    "training": (33, 4_221, 40_032),
+    "rlsuite": (5, 408, 3_216),
+    "testing": (5, 656, 6_564),
+    "training": (33, 4_213, 39_992),
 }
 """Files, code lines and tokens of each package of `rlsuite`: they only go down, in the commit that takes code away."""
 
