@@ -32,6 +32,7 @@ from rlsuite.inference import (
 from rlsuite.inference.covariate_hmm import FittedCovariateHMM
 from rlsuite.inference.durations import NegativeBinomialDurations, PoissonDurations, TableDurations
 from rlsuite.inference.hsmm import FittedHSMM
+from rlsuite.models.functions import explore
 from rlsuite.planning import BoundsTrace
 
 NOT_OF_THE_CLASS = {
@@ -228,6 +229,7 @@ CALLS: dict[type, dict[str, list[Callable[[Any, Path], Any]]]] = {
         "from_pairs": [lambda c, _: c.from_pairs([5, 1], [[0.5, 0.5], [0, 1]], [0, 1], [0, 0], gamma=0.9)],
         "from_successors": [lambda c, _: c.from_successors([[0]], [1], gamma=0.9)],
         "from_function": [lambda c, _: c.from_function(lambda s, a: s, 0, actions=1, gamma=0.9, reward=lambda *_: 0)],
+        "from_explored": [lambda c, _: c.from_explored(explore(lambda s, a: s, 0, actions=1), 0.9, True)],
         "from_env": [
             lambda c, _: c.from_env("FrozenLake-v1", gamma=0.9),
             lambda c, _: c.from_env(mdp().to_env(), gamma=0.9),

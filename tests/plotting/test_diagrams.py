@@ -14,7 +14,13 @@ def texts(model) -> list[str]:
 
 def test_every_kind_of_model_is_drawn():
     repair = [[[0.9, 0.1], [1, 0]], [[0, 1], [1, 0]]]
-    named = {"gamma": 0.9, "start": 1, "state_labels": ["ok", "broken"], "action_labels": ["run", "fix"]}
+    named = {
+        "order": "sas",
+        "gamma": 0.9,
+        "start": 1,
+        "state_labels": ["ok", "broken"],
+        "action_labels": ["run", "fix"],
+    }
     machine = rl.MDP.from_arrays(repair, [[1, 0], [-9, -4]], **named)
     assert texts(machine) == ["broken", "ok", "run, -9", "fix, -4", "run 0.1, 1", "run 0.9, 1\nfix"]
     of_costs = rl.MDP.from_arrays(repair, costs=[[0, 4], [9, 4]], **named)
