@@ -109,6 +109,7 @@ def test_what_returns_an_object_of_its_class_says_self() -> None:
 
 
 P, R, O = [[[0.5, 0.5]], [[0.0, 1.0]]], [1.0, 0.0], [[0.9, 0.1], [0.4, 0.6]]  # noqa: E741 - the field's own name
+EXPLORED = {"actions": 1, "reward": lambda *_: 0, "terminal": None, "max_states": 9}
 BATCH = {"observation": [0, 1], "action": [1, 1], "reward": [0.0, 1.0], "next_observation": [1, 2]}
 ENDED = [False, True]
 TWO_STATES = """
@@ -229,7 +230,7 @@ CALLS: dict[type, dict[str, list[Callable[[Any, Path], Any]]]] = {
         "from_pairs": [lambda c, _: c.from_pairs([5, 1], [[0.5, 0.5], [0, 1]], [0, 1], [0, 0], gamma=0.9)],
         "from_successors": [lambda c, _: c.from_successors([[0]], [1], gamma=0.9)],
         "from_function": [lambda c, _: c.from_function(lambda s, a: s, 0, actions=1, gamma=0.9, reward=lambda *_: 0)],
-        "from_explored": [lambda c, _: c.from_explored(explore(lambda s, a: s, 0, actions=1), 0.9, True)],
+        "from_explored": [lambda c, _: c.from_explored(explore(lambda s, a: s, 0, **EXPLORED), 0.9, True)],
         "from_env": [
             lambda c, _: c.from_env("FrozenLake-v1", gamma=0.9),
             lambda c, _: c.from_env(mdp().to_env(), gamma=0.9),
