@@ -37,7 +37,7 @@ CEILINGS = {
     "reference": (15, 665, 7_952),
     "rendering": (15, 1_083, 13_095),
     "rlsuite": (5, 408, 3_216),
-    "testing": (5, 656, 6_564),
+    "testing": (5, 656, 6_562),
     "training": (33, 4_213, 39_992),
 }
 """Files, code lines and tokens of each package of `rlsuite`: they only go down, in the commit that takes code away."""

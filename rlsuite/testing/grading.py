@@ -70,9 +70,14 @@ class Exercise(ABC):
 
     question: str
 
+    def grade(self, answer: object, *, reveal: bool = False) -> Grade:
+        """Grade an answer; only ``reveal=True`` says what is right, as for `rlsuite.testing.grade`."""
+        found = self.judged(answer)
+        return found if reveal else replace(found, right="")
+
     @abstractmethod
-    def grade(self, answer: object) -> Grade:
-        """Grade an answer, and say what is right; `rlsuite.testing.grade` hides that from whoever is to find it."""
+    def judged(self, answer: object) -> Grade:
+        """What an answer is worth, and what is right: whoever writes an exercise writes this."""
 
 
 @says_what_to_write
@@ -113,11 +118,9 @@ def grade(answer: object, exercise: Exercise, *, reveal: bool = False) -> Grade:
     """
     if not isinstance(cast("object", exercise), Exercise):
         raise ParameterError(
-            f"exercise={exercise!r} is not an exercise; make one with rlsuite.testing.BestPolicy(mdp), Values(mdp), "
-            "Probabilities(array), BestPath(hmm, observations) or Number(value)"
+            f"exercise={exercise!r} is not an exercise: write rlsuite.testing.BestPolicy(mdp) or Number(1.5)"
         )
-    found = exercise.grade(answer)
-    return found if reveal else replace(found, right="")
+    return exercise.grade(answer, reveal=reveal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,8 +155,8 @@ class BestPolicy(Exercise):
         legal = self.mdp.legal
         return _values(self.mdp, legal / np.maximum(legal.sum(axis=1, keepdims=True), 1))
 
-    def grade(self, answer: object) -> Grade:
-        """Grade an answer."""
+    def judged(self, answer: object) -> Grade:
+        """Compare an answer with the truth."""
         best, allowed = self._solution.value, _rounding(self._solution)
         given = policy = _policy(self.mdp, answer)
         illegal = _illegal(self.mdp, given)
@@ -185,7 +188,7 @@ class BestPolicy(Exercise):
         loss = solution.value[:, None] - solution.q
         worse = (weights > 0.0) & (loss > _rounding(solution))
         if worse.any():
-            state, action = (int(i) for i in np.argwhere(worse)[0])
+            state, action = map(int, np.argwhere(worse)[0])
             named = f"in state {_name(state, mdp.state_labels)}, action {_name(action, mdp.action_labels)}"
             return state, f"{named} costs {_amount(loss[state, action])}"
         state = int(np.argmax(wrong))  # each action is one of the best, and yet they never arrive
@@ -239,8 +242,8 @@ class Values(Exercise):
             raise ParameterError(f"from state {state} this policy may go on for ever; give one that ends, or gamma < 1")
         return value
 
-    def grade(self, answer: object) -> Grade:
-        """Grade an answer."""
+    def judged(self, answer: object) -> Grade:
+        """Compare an answer with the truth."""
         mdp = self.mdp
         acting = np.asarray(mdp.legal.any(axis=1))
         given = _numbers(getattr(answer, "value", answer), mdp.n_states, mdp.state_labels, acting)
@@ -257,7 +260,7 @@ class Values(Exercise):
         wrong = compared & ~right  # what is not a number is wrong
         if not wrong.any():
             return Grade(1.0, True)
-        state, *action = (int(i) for i in np.argwhere(wrong)[0])
+        state, *action = map(int, np.argwhere(wrong)[0])
         where = f"state {_name(state, mdp.state_labels)}"
         if action:
             where = f"action {_name(action[0], mdp.action_labels)} in {where}"
@@ -270,8 +273,8 @@ class Values(Exercise):
 class Probabilities(Exercise):
     """Find probabilities: a belief, or one in each row.
 
-    The points are one less the total variation distance, the mean over the rows. Right is what differs by less than a
-    thousandth.
+    The points are the share of the probabilities that are right, which is what differs by less than a thousandth. How
+    far off the others are is not said: of two states it would give the answer away.
 
     Parameters
     ----------
@@ -292,7 +295,7 @@ class Probabilities(Exercise):
     >>> import rlsuite as rl
     >>> exercise = rl.testing.Probabilities([0.85, 0.15], ["left", "right"])
     >>> rl.testing.grade({"left": 0.5, "right": 0.5}, exercise)
-    0.65 points of 1: 0.5 is too small for state 'left'
+    0.00 points of 1: 0.5 is too small for state 'left'
     """
 
     truth: ArrayLike
@@ -319,8 +322,8 @@ class Probabilities(Exercise):
             belief = pomdp.update_belief(belief, action, observation)
         return cls(belief, pomdp.state_labels, question)
 
-    def grade(self, answer: object) -> Grade:
-        """Grade an answer."""
+    def judged(self, answer: object) -> Grade:
+        """Compare an answer with the truth."""
         truth = cast("FloatArray", self.truth)
         states = int(truth.shape[-1])
         given = _numbers(answer, states, self.labels, np.ones(states, dtype=np.bool_))
@@ -331,12 +334,11 @@ class Probabilities(Exercise):
         wrong = np.abs(given - truth) > ROUNDED
         if not wrong.any():
             return Grade(1.0, True)
-        *row, state = (int(i) for i in np.argwhere(wrong)[0])
+        *row, state = map(int, np.argwhere(wrong)[0])
         place = (*row, state)
         when = f" in row {row[0]}" if row else ""
         reason = f"{_beside(given[place], truth[place])} for state {_name(state, self.labels)}{when}"
-        points = 1.0 - float(np.abs(given - truth).sum(axis=-1).mean()) / 2.0
-        return Grade(points, False, reason, f"its probability is {_amount(truth[place])}")
+        return Grade(1.0 - float(wrong.mean()), False, reason, f"its probability is {_amount(truth[place])}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -369,8 +371,8 @@ class BestPath(Exercise):
     observations: ArrayLike
     question: str = "Which path is most probable?"
 
-    def grade(self, answer: object) -> Grade:
-        """Grade an answer."""
+    def judged(self, answer: object) -> Grade:
+        """Compare an answer with the truth."""
         observations = np.asarray(self.observations)
         if not is_sequence(answer) and not isinstance(answer, np.ndarray):
             raise ParameterError(f"the answer {answer!r} is not a sequence of states, one for each observation")
@@ -420,8 +422,8 @@ class Number(Exercise):
         finite_number("value", self.value)
         fraction("tolerance", self.tolerance)
 
-    def grade(self, answer: object) -> Grade:
-        """Grade an answer."""
+    def judged(self, answer: object) -> Grade:
+        """Compare an answer with the truth."""
         given = finite_number("the answer", _plain(answer))
         if abs(given - self.value) <= self.tolerance * (abs(self.value) or 1.0):
             return Grade(1.0, True)

@@ -102,7 +102,9 @@ def test_beliefs():
     assert grade([0.9698, 0.0302], exercise).correct
     assert grade({"tiger left": 0.9698, "tiger right": 0.0302}, exercise).correct
     found = grade([0.85, 0.15], exercise)
-    assert found.points == pytest.approx(1.0 - (0.85**2 / (0.85**2 + 0.15**2) - 0.85))
+    assert found.points == 0.0
+    assert exercise.grade([0.85, 0.15]) == found
+    assert (found.right, exercise.grade([0.85, 0.15], reveal=True).right) == ("", "its probability is 0.969799")
     assert found.reason == "0.85 is too small for state 'tiger left'"
     rows = Probabilities([[0.5, 0.5], [1.0, 0.0]])
     assert grade([[0.5, 0.5], [0.0, 1.0]], rows).points == pytest.approx(0.5)
