@@ -20,7 +20,7 @@ hole = lake.terminated & (lake.next_state != 63)
 falls = np.bincount(lake.pairs(), weights=lake.probability * hole, minlength=lake.legal.size).reshape(lake.legal.shape)
 
 front = rl.planning.pareto(lake, ("reward", -falls), names=("reward of the goal", "minus the falls"))
-best = rl.solve(lake, constraint=(falls, MOST))
+best = rl.constrained(lake, (falls, MOST))
 print(
     f"{len(front.points)} corners; with falls of {MOST} at most, {best.value_at_start:.5f} of {front.points[-1, 0]:.5f}"
 )

@@ -157,6 +157,7 @@ if TYPE_CHECKING:
     from rlsuite.models import MarkovChain as MarkovChain
     from rlsuite.planning import Solution as Solution
     from rlsuite.planning import check_property as check_property
+    from rlsuite.planning import constrained as constrained
     from rlsuite.planning import evaluate_policy as evaluate_policy
     from rlsuite.planning import expected_until as expected_until
     from rlsuite.planning import long_run_average as long_run_average

@@ -17,7 +17,7 @@ NOT_DECIDED = 1
 """Exit code if a comparison does not hold or is not decided, or an error bound exceeds the tolerance."""
 
 SAVED = (".npz", ".csv")
-WITHOUT = ("method", "exact", "horizon", "criterion", "gap", "prune", "plot", "movie", "figure", "against")
+WITHOUT = ("method", "horizon", "criterion", "gap", "prune", "plot", "movie", "figure", "against")
 """Flags of ``rlsuite solve`` that have no meaning here."""
 
 MOST_SHOWN = 20

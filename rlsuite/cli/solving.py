@@ -38,7 +38,7 @@ SAVED = (".npz", ".csv", ".cert", ".alpha", ".policy", ".pg")
 NOT_EXPLORED = ("property", "constraint", "save", "plot", "movie", "figure", "show", "json")
 """Flags that ask for something else than a page with sliders."""
 
-FLAGS = ("rtol", "horizon", "criterion", "gap", "prune", "max_iterations", "deadline", "exact")
+FLAGS = ("rtol", "horizon", "criterion", "gap", "prune", "max_iterations", "deadline")
 """Keywords of some methods that are flags of their own."""
 
 
@@ -102,9 +102,6 @@ def add(commands: Commands) -> None:
         metavar="COST<=LIMIT",
         help="find the best policy within a limit: 'steps<=20', or 'FILE.npy<=3', a cost for each state and action",
     )
-    parser.add_argument(
-        "--exact", action="store_true", default=None, help="without any rounding, as fractions: up to 200 states"
-    )
     parser.add_argument("--max-iterations", type=whole_number, metavar="N", help="largest number of iterations")
     parser.add_argument(
         "--deadline", type=float, metavar="SECONDS", help="stop after this time, with the best answer so far"
@@ -167,7 +164,7 @@ def run(chosen: argparse.Namespace) -> int:
     Examples
     --------
     rlsuite solve FrozenLake-v1 --gamma 0.95 --show --save lake.npz
-    rlsuite solve FrozenLake-v1 --gamma 0.5 --exact
+    rlsuite solve FrozenLake-v1 --gamma 0.5 --method rational_policy_iteration
     rlsuite solve tiger.pomdp --method sarsop --gap 0.01 --save tiger.npz
     rlsuite solve tiger.pomdp --horizon 3 --plot tiger.png
     rlsuite solve tiger.pomdp --save tiger.cert

@@ -44,7 +44,7 @@ class Clock:
     name : str
         What the progress bar is called.
     deadline : float, optional
-        Number of seconds after which `hurries` is true.
+        Number of seconds after which `hurries` is true; infinitely many are the same as none.
     progress : bool
         Whether to show a bar on stderr.
 
@@ -75,7 +75,8 @@ class Clock:
         self._waited_before = self.started - (_called.get() or self.started)
         _called.set(None)
         self.name = name
-        self.deadline = None if deadline is None else positive_number("deadline", deadline, or_zero=True)
+        seconds = math.inf if deadline is None else positive_number("deadline", deadline, or_zero=True)
+        self.deadline = None if math.isinf(seconds) else seconds
         self.progress = progress
         self.interrupted = False
         self.reserve = 0.0

@@ -6,12 +6,12 @@ wherever methods are listed.
 """
 
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 
 from rlsuite.core.checks import one_of
 from rlsuite.core.clock import waited_for
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
 
     from rlsuite.core.aliases import Env
-    from rlsuite.planning.limits import TimeLimits
-    from rlsuite.planning.questions.constrained import ConstrainedSolution, Limit
 
 Planner: TypeAlias = Callable[..., Solution | BeliefPlan]
 """A method: from a model and its own options to the solution."""
@@ -41,6 +39,13 @@ Unreachable = Literal["allow", "error"]
 UNREACHABLE: tuple[Unreachable, ...] = ("allow", "error")
 EVERYWHERE = ("criterion", "gamma", "prune", "unreachable")
 """Options of `solve` itself."""
+INSTEAD: Mapping[str, str] = {
+    "gap": "; use tol=",
+    "exact": '; write solve(mdp, "rational_policy_iteration")',
+    "constraint": "; write rl.constrained(mdp, constraint)",
+}
+"""What to write for options that a method does not take."""
+
 PACKAGES: Mapping[type, str] = {MDP: "rlsuite.planning.mdp", POMDP: "rlsuite.planning.pomdp"}
 
 
@@ -87,70 +92,11 @@ def _function_of(module: str) -> Planner | None:
 
 
 @overload
-def solve(
-    model: MDP,
-    *,
-    constraint: "Limit | Sequence[Limit]",
-    tol: float = ...,
-    rtol: float | None = ...,
-    gamma: float | None = ...,
-    deadline: float | None = ...,
-) -> "ConstrainedSolution": ...
+def solve(model: MDP, method: str = ..., **options: Any) -> Solution: ...
 @overload
-def solve(
-    model: MDP,
-    method: str = ...,
-    *,
-    tol: float = ...,
-    rtol: float | None = ...,
-    gamma: float | None = ...,
-    max_iterations: int | None = ...,
-    horizon: int | None = ...,
-    criterion: Criterion | None = ...,
-    deadline: float | None = ...,
-    progress: bool | None = ...,
-    unreachable: Unreachable = ...,
-    constraint: None = ...,
-    **options: object,
-) -> Solution: ...
+def solve(model: POMDP, method: str = ..., **options: Any) -> BeliefPlan: ...
 @overload
-def solve(
-    model: POMDP,
-    method: str = ...,
-    *,
-    tol: float = ...,
-    rtol: float | None = ...,
-    gamma: float | None = ...,
-    max_iterations: int | None = ...,
-    horizon: int | None = ...,
-    criterion: Criterion | None = ...,
-    deadline: float | None = ...,
-    progress: bool | None = ...,
-    exact: bool = ...,
-    prune: Prune = ...,
-    unreachable: Unreachable = ...,
-    constraint: None = ...,
-    **options: object,
-) -> BeliefPlan: ...
-@overload
-def solve(
-    model: "str | EnvSpec | Env",
-    method: str = ...,
-    *,
-    tol: float = ...,
-    rtol: float | None = ...,
-    gamma: float | None = ...,
-    max_iterations: int | None = ...,
-    horizon: int | None = ...,
-    criterion: Criterion | None = ...,
-    deadline: float | None = ...,
-    progress: bool | None = ...,
-    exact: bool = ...,
-    prune: Prune = ...,
-    unreachable: Unreachable = ...,
-    constraint: None = ...,
-    **options: object,
-) -> Solution | BeliefPlan: ...
+def solve(model: "str | EnvSpec | Env", method: str = ..., **options: Any) -> Solution | BeliefPlan: ...
 @waited_for()
 @says_what_to_write
 def solve(
@@ -165,19 +111,17 @@ def solve(
     criterion: Criterion | None = None,
     deadline: float | None = None,
     progress: bool | None = None,
-    exact: bool = False,
     prune: Prune = "winning",
     unreachable: Unreachable = "allow",
-    constraint: "Limit | Sequence[Limit] | None" = None,
+    tabulate: bool = False,
     **options: object,
-) -> "Solution | BeliefPlan | ConstrainedSolution":
+) -> Solution | BeliefPlan:
     """Solve a model, with a bound on the distance of the solution from the optimum.
 
     Parameters
     ----------
     model : MDP, POMDP, str, EnvSpec or gymnasium.Env
-        The model; or an environment that declares its table, with `gamma`. `rlsuite.tabulate` makes a model of one that
-        does not.
+        The model; or an environment that declares its table, with `gamma`.
     method : str
         Name of a method; `methods` lists those of each kind of model. By default one that suits the model; the
         solution says which.
@@ -202,9 +146,6 @@ def solve(
         first run in a process, which cannot keep a shorter deadline.
     progress : bool, optional
         Whether to show a progress bar on stderr.
-    exact : bool
-        Whether to solve a small discounted MDP without any rounding, by `rational_policy_iteration`, whose solution has
-        the optimum as `fractions`.
     prune : {"winning", "fewest"}
         For a POMDP, which alpha vectors are returned: those that are the best in some belief; or as few as keep the
         bounds at the start together, which makes a finite-state controller of the plan, with a value of its own.
@@ -215,14 +156,14 @@ def solve(
         What to do about states that can occur in no episode. By default they are solved like all others: Gymnasium's
         Taxi and CliffWalking have some. In a model of your own they may be a mistake; "error" then names them before
         any work is done. For a POMDP this means its hidden states.
-    constraint : (cost, limit) or a sequence of such pairs, optional
-        For an MDP, costs whose expected sums must stay within limits, as for `constrained`, which solves the problem.
+    tabulate : bool
+        Whether to make the model of an environment without a table by `rlsuite.tabulate`, with its defaults.
     **options
         What else the method accepts, such as ``gap=`` of `sarsop`; see its own documentation.
 
     Returns
     -------
-    Solution, BeliefPlan or ConstrainedSolution
+    Solution or BeliefPlan
         The first for an MDP. The second for a POMDP: `AlphaVectorSolution`, `BeliefSolution`, `GridSolution` or
         `OnlinePlan`; the method's documentation says which. All of them act in beliefs.
 
@@ -264,22 +205,11 @@ def solve(
     ('incremental_pruning', 1.81, 1.81, 0)
     """
     if not isinstance(model, MDP | POMDP):
-        model = _declared(model, gamma)
-    if constraint is not None:
-        beside = {"horizon": horizon, "criterion": criterion, "max_iterations": max_iterations, "exact": exact or None}
-        beside |= {"method": method if method != "auto" else None, **options}
-        limits: TimeLimits = {"tol": tol, "rtol": rtol, "deadline": deadline}
-        return _constrained(model, constraint, gamma, limits, beside)
+        model = _tabulated(model, gamma) if tabulate else _declared(model, gamma)
+    elif tabulate:
+        raise ParameterError("tabulate=True makes the model of an environment, and a model is given: leave it out")
     if criterion is not None:
         method, gamma = _for_criterion(model, method, criterion, gamma, horizon)
-    if exact:
-        if method != "auto" or criterion not in (None, "discounted") or horizon is not None:
-            raise ParameterError("exact=True chooses the method, for discounted rewards: leave method and horizon out")
-        if _kind(model) is not MDP:
-            raise ParameterError(
-                "exact=True is for models of type MDP; for a POMDP, incremental_pruning bounds its error"
-            )
-        method = "rational_policy_iteration"
     if method == "auto" and horizon is not None and _kind(model) is MDP:
         method = "backward_induction"
     function = _method(model, method)
@@ -303,23 +233,6 @@ def solve(
         model = model.replace(gamma=gamma)
     solution = function(model, **given)
     return _of_few_vectors(solution, given) if prune == "fewest" else solution
-
-
-def _constrained(
-    model: MDP | POMDP,
-    constraint: "Limit | Sequence[Limit]",
-    gamma: float | None,
-    limits: "TimeLimits",
-    beside: Mapping[str, object],
-) -> "ConstrainedSolution":
-    from rlsuite.planning.questions.constrained import constrained
-
-    if isinstance(model, POMDP):
-        raise ParameterError("constraint= is for models of type MDP, and the states of this one are hidden")
-    for name, value in beside.items():
-        if value is not None:
-            raise ParameterError(f"constraint= chooses the method, a linear program: leave {name}={value!r} out")
-    return constrained(model, constraint, gamma=gamma, **limits)
 
 
 def _for_criterion(
@@ -354,6 +267,12 @@ def _of_few_vectors(plan: Solution | BeliefPlan, given: Mapping[str, object]) ->
     watch = Watch(plan.method, tol=given["tol"], rtol=given.get("rtol"), gap=given.get("gap"))
     watch.between(plan.lower_bound, plan.upper_bound)
     return fewest(plan, watch.tol)
+
+
+def _tabulated(env: "str | EnvSpec | Env", gamma: float | None) -> MDP | POMDP:
+    from rlsuite.environments.tabulated_model import tabulate
+
+    return tabulate(env) if gamma is None else tabulate(env, gamma=gamma)
 
 
 def _declared(given: object, gamma: float | None) -> MDP | POMDP:
@@ -408,7 +327,7 @@ def _check_options(model: MDP | POMDP, method: str, function: Planner, given: Ma
     for name in given:
         if name in accepted:
             continue
-        instead = "; use tol=" if name == "gap" and "tol" in accepted else ""
+        instead = INSTEAD.get(name, "")
         others = [other for other, candidate in methods(model).items() if name in _options(candidate)]
         if others:
             raise ParameterError(f"{method} takes no {name}{instead}; these do: {', '.join(others)}")

@@ -293,16 +293,12 @@ def test_mistakes(rlsuite, arguments, sentence, tmp_path):
 
 
 def test_an_optimum_as_fractions(rlsuite, rlsuite_json, two_states):
-    printed = rlsuite_json("solve", "rlsuite/GridGoal-v0", "--gamma", "0.5", "--exact")
+    exact = ("--method", "rational-policy-iteration")
+    printed = rlsuite_json("solve", "rlsuite/GridGoal-v0", "--gamma", "0.5", *exact)
     assert (printed["exactly_at_start"], printed["exactly"]) == ("25", ["25", "50", "100", "50", "100", "0"])
     two_states(gamma=0.75)  # 1 + .75 * 5 = 4.75 < 5, so it takes 5 at once
-    assert "  exactly         5\n" in rlsuite("solve", "two.npz", "--exact").out
-    assert "  exactly         a fraction of " in rlsuite("solve", "FrozenLake-v1", "--gamma", "0.9", "--exact").out
-    done = rlsuite("solve", "two.npz", "--exact", "--horizon", "3")
-    assert (done.code, done.err.splitlines()[0]) == (
-        2,
-        "rlsuite: error: --exact chooses the method, for discounted rewards: leave method and horizon out",
-    )
+    assert "  exactly         5\n" in rlsuite("solve", "two.npz", *exact).out
+    assert "  exactly         a fraction of " in rlsuite("solve", "FrozenLake-v1", "--gamma", "0.9", *exact).out
 
 
 def test_a_page_with_sliders(rlsuite, tmp_path):

@@ -7,10 +7,10 @@ import pytest
 
 from rlsuite.errors import CallError
 from rlsuite.models import MDP, POMDP
-from rlsuite.planning import Limits, iterative_policy_evaluation, methods, solve
+from rlsuite.planning import Limits, iterative_policy_evaluation, methods
 from rlsuite.planning.limits import DEFAULTS, TimeLimits, Tolerances, takes_limits
 
-MACHINE = MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.5)
+MACHINE = MDP.from_successors([[0, 1], [None, None]], [[-1, 5], [0, 0]], gamma=0.5)
 HIDDEN = POMDP.from_arrays([[[0.9, 0.1]], [[0, 1]]], [1, 0], [[0.9, 0.1], [0.4, 0.6]], gamma=0.9, start=0)
 
 EACH = pytest.mark.parametrize(
@@ -132,4 +132,15 @@ def test_limits_documents_each_key_and_its_type():
 
 
 def test_a_deadline_that_never_comes_is_none():
-    assert solve(HIDDEN, "sarsop", gap=1e-3, deadline=float("inf")).converged
+    """No method looks for an end that it never sees: `pomcp` takes its default number of simulations, say."""
+    few = {"backward_induction": 2, "finite_horizon_search": 2, "reachable_beliefs": 2}
+    suited = {"stochastic_shortest_path": MACHINE.replace(gamma=1.0), "goal_hsvi": HIDDEN.replace(gamma=1.0)}
+    suited["relative_value_iteration"] = MDP.from_successors([[0, 1], [0, 1]], [[-1, 5], [0, 0]], gamma=0.5)
+    for model in (MACHINE, HIDDEN):
+        for name, method in methods(model).items():
+            if "deadline" not in inspect.signature(method).parameters:
+                continue
+            usual = suited.get(name, model)
+            given = {"horizon": few[name]} if name in few else {}
+            found, same = (method(usual, deadline=seconds, tol=1e3, **given) for seconds in (float("inf"), None))
+            assert (found.method, found.iterations) == (same.method, same.iterations)

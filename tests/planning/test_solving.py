@@ -126,6 +126,27 @@ def test_what_is_no_model_is_answered_with_the_way_to_one(model, gamma, message)
         solve(model, gamma=gamma)
 
 
+def test_an_environment_without_a_table_is_tabulated_on_request():
+    class Count(gymnasium.Env):
+        """To go on until 3."""
+
+        observation_space, action_space = gymnasium.spaces.Discrete(4), gymnasium.spaces.Discrete(2)
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            self.at = 0
+            return 0, {}
+
+        def step(self, action):
+            self.at += int(action)
+            return self.at, float(self.at == 3), self.at == 3, False, {}
+
+    assert solve(Count(), tabulate=True).value_at_start == pytest.approx(0.99**2)
+    assert solve(Count(), tabulate=True, gamma=0.5).value_at_start == pytest.approx(0.25)
+    with pytest.raises(ParameterError, match="tabulate=True makes the model of an environment, and a model is given"):
+        solve(MDP.from_env("FrozenLake-v1", gamma=0.5), tabulate=True)
+
+
 def test_a_pomdp_needs_no_method(tiger):
     few = solve(tiger(1.0), horizon=3)
     assert few.method == "incremental_pruning"

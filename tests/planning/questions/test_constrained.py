@@ -100,7 +100,7 @@ def test_a_textbook_problem(tmp_path):
     trap = np.zeros((5, 2))
     trap[0, 0] = 0.1
     for allowed in (0.0, 0.05, 0.1):
-        found = rl.solve(mdp, constraint=(trap, allowed))
+        found = constrained(mdp, (trap, allowed))
         share = allowed / 0.1
         assert found.policy[0] == pytest.approx([share, 1 - share], abs=1e-9)
         assert found.value_at_start == pytest.approx(share * 10 + (1 - share) * 8.1, abs=1e-9)
@@ -113,9 +113,9 @@ def test_a_textbook_problem(tmp_path):
     assert "<" in again._repr_html_()
     # Of the steps until the goal, at gamma 1: two are possible only by the risky way.
     loop = rl.MDP.from_successors([[{0: 0.5, 1: 0.5}, 1], [None, None]], [[3, 0], [0, 0]], gamma=1.0, start=0)
-    free = rl.solve(loop, constraint=("steps", 5.0))
+    free = rl.constrained(loop, ("steps", 5.0))
     assert free.value_at_start == pytest.approx(6.0)
-    assert rl.solve(loop, constraint=("steps", 1.5)).value_at_start == pytest.approx(3.0, abs=1e-9)
+    assert constrained(loop, ("steps", 1.5)).value_at_start == pytest.approx(3.0, abs=1e-9)
 
 
 def test_what_cannot_be_solved_is_said():
@@ -129,8 +129,7 @@ def test_what_cannot_be_solved_is_said():
         (lambda: constrained(mdp, 5.0), ParameterError, "constraint is a pair"),
         (lambda: constrained(mdp, (cost, float("nan"))), ParameterError, "limit"),
         (lambda: constrained(mdp, ([[5, 1, 2]], 1.0)), ParameterError, r"of has shape \(1, 3\)"),
-        (lambda: rl.solve(mdp, "policy_iteration", constraint=(cost, 30)), ParameterError, "leave method="),
-        (lambda: rl.solve(mdp, horizon=3, constraint=(cost, 30)), ParameterError, "leave horizon"),
+        (lambda: rl.solve(mdp, constraint=(cost, 30)), ParameterError, r"write rl\.constrained\(mdp, constraint\)"),
         (lambda: pareto(mdp, ("reward",)), ParameterError, "are not two"),
         (lambda: pareto(mdp, ("reward", "rewards")), ParameterError, "did you mean 'reward'"),
         (lambda: pareto(mdp, ("reward", cost), most_points=1), ParameterError, "most_points"),

@@ -140,7 +140,7 @@ def pomcp(
         planner = MonteCarloPlanner(
             pomdp,
             simulations=simulations,
-            deadline=deadline,
+            deadline=watch.deadline,
             depth=_depth(pomdp.gamma, horizon, depth),
             exploration=exploration,
             leaf=partial(_leaf, pomdp, leaf, horizon),
