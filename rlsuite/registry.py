@@ -6,7 +6,6 @@ from importlib import import_module
 from os import PathLike
 from typing import Any, cast
 
-from rlsuite import planning
 from rlsuite.agents.agent import Agent
 from rlsuite.agents.learner import Learner
 from rlsuite.agents.storage import defined_agents, read_agent
@@ -14,7 +13,7 @@ from rlsuite.core import described
 from rlsuite.core.described import UnknownClass, build
 from rlsuite.core.named_estimators import Find, imported_class, named_class
 from rlsuite.core.npz import reading_npz
-from rlsuite.planning.kept import Kept, is_solution, read_solution
+from rlsuite.planning.kept import is_solution, read_solution
 
 
 def learner_classes() -> dict[str, type[Learner]]:
@@ -102,17 +101,12 @@ def load(path: str | PathLike[str]) -> Any:
     with reading_npz(path, "an agent or a solution") as arrays:
         header = arrays.take_json("header")
     if is_solution(header):
-        return read_solution(path, _solution_class)
+        return read_solution(path)
     words = str(header.get("format")).split(" ")
     kind = learner_classes().get(words[1]) if len(words) == 3 and words[1] != "agent" else None
     if kind is not None and hasattr(kind, "load"):  # of a network
         return cast(Any, kind).load(path)
     return read_agent(path, partial(build_agent, find=imported_class))
-
-
-def _solution_class(name: str) -> type[Kept] | None:
-    found: object = getattr(planning, name, None)
-    return found if isinstance(found, type) and issubclass(found, Kept) else None
 
 
 def _import_all() -> None:

@@ -98,9 +98,7 @@ class Clock:
         """The reason to stop, or an empty string."""
         if self.interrupted:
             return "interrupted"
-        if self.late:
-            return f"deadline={self.deadline:g} seconds passed"
-        return ""
+        return f"deadline={self.deadline:g} seconds passed" if self.late else ""
 
     @property
     def hurries(self) -> bool:
@@ -122,7 +120,7 @@ class Clock:
     @property
     def late(self) -> bool:
         """Whether the deadline has come, less what is kept in reserve."""
-        return self.deadline is not None and self.waited + self.reserve >= self.deadline
+        return self.left == 0.0
 
     @property
     def shows(self) -> bool:

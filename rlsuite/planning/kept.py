@@ -303,28 +303,23 @@ def is_solution(header: Mapping[str, Any]) -> bool:
     return header.get("format") == FORMAT
 
 
-def read_solution(path: str | PathLike[str], find: Callable[[str], type[Kept] | None]) -> Kept:
+def read_solution(path: str | PathLike[str]) -> Kept:
     """Read a solution that was written by its `save`; see `rlsuite.load`.
-
-    Parameters
-    ----------
-    path
-        The file.
-    find : callable
-        From the name of a kind of solution to the class, None if there is none.
 
     Raises
     ------
     FileError
         If the file is missing, damaged, or holds something else.
     """
+    from rlsuite import planning
+
     with reading_npz(path, "a solution") as arrays:
         header = arrays.take_json("header")
         if not is_solution(header):
             raise ValueError(f"its format is {header.get('format')!r}, not {FORMAT!r}")
-        kind = find(str(header.get("kind")))
+        kind: object = getattr(planning, str(header.get("kind")), None)
         numbers: object = header.get("numbers")
-        if kind is None or not isinstance(numbers, dict):
+        if not (isinstance(kind, type) and issubclass(kind, Kept)) or not isinstance(numbers, dict):
             raise ValueError(f"it holds a solution of the unknown kind {header.get('kind')!r}")
         of_model = Below(arrays, MODEL)
         model: MDP | POMDP
