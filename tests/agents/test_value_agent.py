@@ -1,7 +1,5 @@
 """One rule for a table and for features: an agent with one-hot features is the agent with a table."""
 
-from pathlib import Path
-
 import gymnasium
 import numpy as np
 import pytest
@@ -330,22 +328,6 @@ def test_bad_parameters_of_values():
         Linear(initial="many")
     with pytest.raises(ParameterError, match=r"give an instance, OneHot\(\)"):
         Linear(OneHot)
-
-
-FILES = Path(__file__).parent / "files"
-
-
-@pytest.mark.parametrize("name", ["sarsa_table", "sarsa_one_hot", "td_table", "semi_gradient_td"])
-def test_files_from_before_there_were_values(name):
-    """They were written by a run of 3,000 steps with seed 3, whose agent had no parameter `values`."""
-    agent = rl.load(FILES / f"{name}.npz")
-    new = type(agent)(features=agent.features)
-    env = {"sarsa": "FrozenLake-v1", "td": "rlsuite/RandomWalk-v0", "semi": "rlsuite/GridGoal-v0"}[name.split("_")[0]]
-    new.learn(env, steps=3_000, seed=3)
-    learned = "q_" if name.startswith("sarsa") else "value_"
-    assert getattr(agent, learned).tobytes() == getattr(new, learned).tobytes()
-    assert agent.episodes_.tobytes() == new.episodes_.tobytes()
-    assert agent.learn(env, steps=100).episodes_.tobytes() == new.learn(env, steps=100).episodes_.tobytes()
 
 
 @pytest.mark.parametrize("features", [None, OneHot()])

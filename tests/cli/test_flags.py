@@ -81,13 +81,12 @@ def test_every_parameter_of_an_agent_is_a_flag_of_every_command(command, words, 
     assert repr(agent_in([command, words[0], "FrozenLake-v1", *words[1:]])) == repr(agent)
 
 
-@pytest.mark.parametrize("name", learner_classes())
-def test_the_flags_of_every_agent_are_its_parameters(name):
-    parser = argparse.ArgumentParser()
-    add_parameters(parser, [learner_classes()[name]])
-    known = {option for action in parser._actions for option in action.option_strings}
-    own = {f"--{in_dashes(key).rstrip('-')}" for key in learner_classes()[name].defaults()} - {"--name"}
-    assert own <= known
+def test_the_flags_of_every_agent_are_its_parameters():
+    for name, agent in learner_classes().items():
+        parser = argparse.ArgumentParser()
+        add_parameters(parser, [agent])
+        known = {option for action in parser._actions for option in action.option_strings}
+        assert {f"--{in_dashes(key).rstrip('-')}" for key in agent.defaults()} - {"--name"} <= known, name
 
 
 def test_help_behind_an_agent_lists_its_parameters(rlsuite):

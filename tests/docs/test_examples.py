@@ -72,7 +72,7 @@ def assert_says_of_what(figure: Figure) -> None:
             continue
         assert re.search(r"n = \d", captions[0]), captions
         if "mean over" in captions[0]:
-            assert re.search(r"95% confidence interval of the mean \((Student t|BCa bootstrap).*, over ", captions[0])
+            assert re.search(r"95% confidence interval of the .*\((Student t|BCa bootstrap).*, over ", captions[0])
         assert axes.get_xlabel(), captions
         assert axes.get_ylabel() or axes.get_yticklabels()[0].get_text().isalpha(), captions
 

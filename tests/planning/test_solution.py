@@ -25,8 +25,8 @@ def test_a_solution_shows_its_value_at_the_start():
 def test_costs_are_minimised_and_shown(tmp_path, capsys):
     repair = [[[0.9, 0.1], [1, 0]], [[0, 1], [1, 0]]]
     costs = np.array([[1.0, 4.0], [9.0, 4.0]])
-    machine = rl.MDP.from_arrays(repair, costs=costs, gamma=0.9, start=0, state_labels=["ok", "broken"])
-    as_rewards = rl.MDP.from_arrays(repair, -costs, gamma=0.9, start=0)
+    machine = rl.MDP.from_arrays(repair, costs=costs, order="sas", gamma=0.9, start=0, state_labels=["ok", "broken"])
+    as_rewards = rl.MDP.from_arrays(repair, -costs, order="sas", gamma=0.9, start=0)
     solution = rl.solve(machine)
     assert solution.value.tolist() == rl.solve(as_rewards).value.tolist()
     assert solution.cost.tolist() == (-solution.value).tolist()

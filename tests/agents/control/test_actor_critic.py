@@ -1,7 +1,5 @@
 """Actor-critic against the policy gradient, dense traces, and optimal policies."""
 
-from pathlib import Path
-
 import gymnasium
 import numpy as np
 import pytest
@@ -10,10 +8,8 @@ from hypothesis import strategies as st
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
-from rlsuite.core.described import describe
 from rlsuite.errors import NotLearned, ParameterError
 from rlsuite.features import OneHot
-from rlsuite.registry import build_agent
 from rlsuite.training.legality import listed_actions
 
 KINDS = [rl.ActorCritic, rl.ActorCriticLambda]
@@ -268,20 +264,6 @@ def test_a_file_keeps_it(tmp_path):
     assert twin.policy().tobytes() == agent.policy().tobytes()
     assert twin.value_.tobytes() == agent.value_.tobytes()
     assert [twin.act(2) for _ in range(50)] == [agent.act(2) for _ in range(50)]
-
-
-@pytest.mark.parametrize("name", ["actor_critic", "actor_critic_lambda", "linear_actor_critic"])
-def test_files_from_before_there_was_one_rule(name):
-    """They were written by a run of 500 steps with seed 3; table and features had rules and fields of their own."""
-    agent = rl.load(Path(__file__).parents[1] / "files" / f"{name}.npz")
-    new = build_agent(describe(agent)).learn("FrozenLake-v1", steps=500, seed=3, loop="stepwise")
-    for steps in (0, 300):
-        if steps:
-            agent.learn("FrozenLake-v1", steps=steps, loop="stepwise")
-            new.learn("FrozenLake-v1", steps=steps, loop="stepwise")
-        assert agent.preference_.tobytes() == new.preference_.tobytes()
-        assert agent.value_.tobytes() == new.value_.tobytes()
-        assert agent.episodes_.tobytes() == new.episodes_.tobytes()
 
 
 def test_the_critic_of_features():
