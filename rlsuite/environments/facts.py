@@ -26,6 +26,7 @@ from rlsuite.environments.wrappers import VectorObservation
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import AnyArray
 from rlsuite.models.gymnasium_table import name_of as name_of
+from rlsuite.models.gymnasium_table import table_in
 
 NO_LIMIT = int(np.iinfo(np.int64).max)
 
@@ -138,7 +139,7 @@ def facts_of(env: Env) -> EnvironmentFacts:
         layer = layer.env
     limits: tuple[Any, ...] = tuple(layer for layer in layers if type(layer) is TimeLimit)
     model: object = getattr(base, "model", None)
-    table = isinstance(model, MDP | POMDP) or getattr(base, "P", None) is not None
+    table = isinstance(model, MDP | POMDP) or table_in(env) is not None
     law = bool(base.metadata.get("action_mask") == "law")
     return EnvironmentFacts(
         env=env,

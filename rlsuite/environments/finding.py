@@ -38,6 +38,13 @@ PLUGIN_GROUP = "rlsuite.envs"
 """Entry-point group in which a package announces ``namespace = "package"``."""
 
 
+_WRAPPED = {
+    "novelty": ("rlsuite.environments.novelty", "rewarding_novelty"),
+    "observe": ("rlsuite.environments.observing", "observing"),
+}
+"""Keywords of every environment that is made by name, and the function that wraps it."""
+
+
 def find_env(spec: str | EnvSpec | Env, **kwargs: object) -> Env:
     """Return the environment that `spec` names.
 
@@ -79,16 +86,10 @@ def find_env(spec: str | EnvSpec | Env, **kwargs: object) -> Env:
         import gymnasium
         from gymnasium.envs.registration import EnvSpec
 
-    if "novelty" in kwargs and isinstance(spec, str | EnvSpec) and not _takes(spec, "novelty"):
-        from rlsuite.environments.novelty import rewarding_novelty
-
-        novelty = kwargs.pop("novelty")
-        return rewarding_novelty(find_env(spec, **kwargs), novelty)
-    if "observe" in kwargs and isinstance(spec, str | EnvSpec) and not _takes(spec, "observe"):
-        from rlsuite.environments.observing import observing
-
-        observe = cast("str", kwargs.pop("observe"))
-        return observing(find_env(spec, **kwargs), observe)
+    for keyword, (module_name, wrap) in _WRAPPED.items():
+        if keyword in kwargs and isinstance(spec, str | EnvSpec) and not _takes(spec, keyword):
+            given = kwargs.pop(keyword)
+            return getattr(import_module(module_name), wrap)(find_env(spec, **kwargs), given)
     if isinstance(spec, gymnasium.Env):
         _check_spaces(spec)
         if kwargs:

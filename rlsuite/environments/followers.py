@@ -26,6 +26,7 @@ from rlsuite.environments.facts import EnvironmentFacts, replaced_methods
 from rlsuite.environments.signal_errors import CannotBeFollowed
 from rlsuite.environments.tabular_env import TabularEnv
 from rlsuite.models import MDP, POMDP
+from rlsuite.models.gymnasium_table import table_in
 
 ROUNDING = 1e-12
 """Relative difference of two states that another mathematical library may cause."""
@@ -359,7 +360,7 @@ def attribute_record(base: BareEnv) -> dict[str, tuple[object, ...]]:
     times as long, which would slow down short calls of `learn`.
     """
     attributes: dict[str, Any] = base.__dict__
-    unseen = attributes.get("P"), attributes.get("_np_random")
+    unseen = table_in(base), attributes.get("_np_random")
     return {
         name: (type(value), value) if type(value) in _PLAIN else (type(value), *_content(value, unseen))
         for name, value in attributes.items()

@@ -6,7 +6,7 @@ from rlsuite import errors
 from rlsuite.core.aliases import Env
 from rlsuite.core.checks import fraction, positive_number, whole_amount
 from rlsuite.core.keywords import says_what_to_write
-from rlsuite.environments.ageing import STEPS
+from rlsuite.environments import ageing
 from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, facts_of
 from rlsuite.environments.finding import namesake, opened
 from rlsuite.environments.forms.form import Wish
@@ -151,7 +151,7 @@ def _what_was_verified(facts: EnvironmentFacts, table: Tabulation) -> str:
     ends = "; where it truncates an episode itself, the model ends it" if cut else ""
     return (
         f"{facts.name} was put into each of the {table.n_states:,} states that were found ({state}), where each action "
-        f"was taken for each outcome of what it draws{counters}; {STEPS:,} steps of its own agreed in "
+        f"was taken for each outcome of what it draws{counters}; {ageing.STEPS:,} steps of its own agreed in "
         f"each of two processes{ends}{_without_limit(facts)}"
     )
 

@@ -245,9 +245,13 @@ class TabularVectorEnv(VectorEnv[IndexArray, IndexArray, AnyArray], SaysWhatToWr
             If `actions` is not one action per copy, or ended copies were not reset in mode ``DISABLED``.
         """
         chosen = _actions_of(actions, self.num_envs, self._dynamics.mdp.n_actions)
-        if self.autoreset_mode is AutoresetMode.DISABLED:
-            _check_none_ended(self.waiting)
         waiting = self.waiting.copy()
+        if self.autoreset_mode is AutoresetMode.DISABLED and waiting.any():
+            copies = ", ".join(map(str, np.flatnonzero(waiting)[:10]))
+            raise ParameterError(
+                f"the episodes of copies {copies} are over: with autoreset_mode=DISABLED reset them first, "
+                "reset(options={'reset_mask': terminations | truncations})"
+            )
         uniform = self.np_random.random(self.num_envs)
         rewards, terminated, report = self._advance(chosen, uniform)
         self._elapsed += 1
@@ -396,12 +400,10 @@ def _publish(infos: Info, report: Report, copies: BoolArray) -> None:
 
 def _autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
     """Return the autoreset mode, or raise `ParameterError` with the choices."""
-    if isinstance(mode, AutoresetMode):
-        return mode
-    names = {one.value: one for one in AutoresetMode}
-    if mode not in names:
-        raise ParameterError(unknown("autoreset_mode", mode, names))
-    return names[mode]
+    try:
+        return AutoresetMode(mode)
+    except ValueError:
+        raise ParameterError(unknown("autoreset_mode", mode, [one.value for one in AutoresetMode])) from None
 
 
 def _seeds(given: Sequence[int | None], num_envs: int) -> list[int]:
@@ -439,13 +441,3 @@ def _actions_of(given: ArrayLike, num_envs: int, n_actions: int) -> IndexArray:
         copy = int(np.argmax((array < 0) | (array >= n_actions)))
         raise ParameterError(f"actions[{copy}]={array[copy]} is not an action; the actions are 0..{n_actions - 1}")
     return array.astype(np.int64)
-
-
-def _check_none_ended(ended: BoolArray) -> None:
-    """Raise `ParameterError` if some copies have ended and nothing will reset them."""
-    if ended.any():
-        copies = ", ".join(map(str, np.flatnonzero(ended)[:10]))
-        raise ParameterError(
-            f"the episodes of copies {copies} are over: with autoreset_mode=DISABLED reset them first, "
-            "reset(options={'reset_mask': terminations | truncations})"
-        )

@@ -16,13 +16,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from rlsuite.core.narrowing import is_mapping, is_sequence
+from rlsuite.core.narrowing import is_list, is_mapping, is_sequence
 from rlsuite.errors import ModelError, UnsuitableEnvironment
 from rlsuite.models import validation
 from rlsuite.models.aliases import FloatArray, Rows
 
 if TYPE_CHECKING:
     from rlsuite.core.aliases import Env
+
+
+FORM = "P[state][action] = [(probability, next_state, reward, terminated), ...]"
 
 
 class Table(NamedTuple):
@@ -72,6 +75,32 @@ def title_of(env: Env) -> str:
     return ", ".join([env.spec.id, *(name for key, name in given if isinstance(name, str) and name != usual.get(key))])
 
 
+def table_in(env: Env) -> object:
+    """Return the attribute ``P`` of an environment if it is a table, malformed or not; None for anything else.
+
+    What is called ``P`` may also be a probability, an array, or something else by label. A table leads from a number of
+    a state to one of an action to a list of sequences.
+
+    >>> import gymnasium
+    >>> lake = gymnasium.make("FrozenLake-v1")
+    >>> table_in(lake) is lake.unwrapped.P
+    True
+    >>> lake.unwrapped.P = {"slip": 0.2}
+    >>> table_in(lake) is None
+    True
+    """
+    P: object = getattr(env.unwrapped, "P", None)
+    lists = (listed for of_state in _numbered(P) for listed in _numbered(of_state) if is_list(listed))
+    return P if any(is_sequence(entry) for listed in lists for entry in listed) else None
+
+
+def _numbered(table: object) -> Iterable[object]:
+    """The entries of a list, or of a mapping whose first key is a whole number; none of anything else."""
+    if is_mapping(table):
+        return table.values() if isinstance(next(iter(table), None), Integral) else ()
+    return table if is_list(table) else ()
+
+
 def read_table(env: Env) -> Table:
     """Return the transition table of an environment.
 
@@ -82,13 +111,13 @@ def read_table(env: Env) -> Table:
     ModelError
         If the table is malformed; the message names the entry.
     """
-    name = name_of(env)
-    bare = env.unwrapped
-    P: object = getattr(bare, "P", None)
+    name, bare, P = name_of(env), env.unwrapped, table_in(env)
     if P is None:
+        other = getattr(bare, "P", None)
+        instead = "" if other is None else f" is of type {type(other).__name__}, and not {FORM}"
         raise UnsuitableEnvironment(
-            f"{name} has no transition table (env.unwrapped.P). Ask for one: rl.tabulate(env, gamma=...); plan on a "
-            "learned model: MDP.from_experience(transitions, ...); or use a learner: QLearning, Sarsa"
+            f"{name} has no transition table (env.unwrapped.P{instead}). Ask for one: rl.tabulate(env, gamma=...); "
+            "plan on a learned model: MDP.from_experience(transitions, ...); or use a learner: QLearning, Sarsa"
         )
     states = _numbers(name, "observation", bare.observation_space)
     actions = _numbers(name, "action", bare.action_space)

@@ -19,12 +19,15 @@ import numpy as np
 
 from rlsuite import errors
 from rlsuite.core.aliases import Info, Observation
+from rlsuite.environments.compiled_env import CompiledDynamics
 from rlsuite.environments.facts import EnvironmentFacts
 from rlsuite.environments.followers import Follower
 from rlsuite.environments.forms.form import Form
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.environments.side_effects import Surroundings
+from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import IndexArray
+from rlsuite.models.gymnasium_table import table_in
 from rlsuite.training.engines import CHUNK, Advance, CompiledEngine, Learner
 from rlsuite.training.first_steps import Snapshot
 from rlsuite.training.kernels import ALL_STEPS, ELAPSED, FRESH, OBSERVATION
@@ -269,9 +272,10 @@ class _Point:
         self._learner = Snapshot((learner.memory, learner.view, learner.legal, learner.rng, learner.run_state))
         self._layers = [*facts.wrappers, facts.base]
         base: Any = facts.base
-        names = ("P", "model", "_model", "dynamics", "_dynamics", "_observation_space", "_action_space")
-        shared: list[Any] = [*self._layers, base.observation_space, base.action_space]
-        shared += [getattr(layer, name, None) for layer in self._layers for name in names]
+        shared: list[Any] = [*self._layers, base.observation_space, base.action_space, table_in(base)]
+        for name, value in (pair for layer in self._layers for pair in vars(layer).items()):
+            if isinstance(value, MDP | POMDP | CompiledDynamics) or name in ("_observation_space", "_action_space"):
+                shared.append(value)
         if any("__slots__" in vars(kind) and vars(kind)["__slots__"] for kind in type(base).__mro__):
             raise errors.UnsuitableEnvironment("its class has __slots__")
         own = [{name: value for name, value in vars(layer).items() if name != "env"} for layer in self._layers]

@@ -2,12 +2,15 @@
 
 import copy
 import pickle
+import warnings
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
 
+from rlsuite.agents import QLearning
+from rlsuite.environments.tabulated_model import tabulate
 from rlsuite.errors import CallError, EnvironmentNotFound, ModelError, ParameterError, UnsuitableEnvironment
 from rlsuite.models import MDP, POMDP
 
@@ -210,7 +213,6 @@ MALFORMED = {
         0: {0: ROW},
         1: {0: [(0.5, 0, 0.0, False), (0.4, 1, 0.0, False)]},
     },
-    "P is of type ndarray; a mapping from state to action to list of transitions is needed": np.zeros((2, 1, 2)),
 }
 
 
@@ -219,6 +221,26 @@ def test_malformed_tables(message, table):
     with pytest.raises(ModelError) as caught:
         MDP.from_env(Tabled(P=table), gamma=0.9)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("slip", [0.8, np.zeros((2, 1, 2)), [[0.5, 0.5], [0.2, 0.8]], {"slip": 0.8}], ids=type)
+def test_the_name_alone_is_no_table(slip):
+    class Walk(Tabled):
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            self.s = 0
+            return 0, {}
+
+        def step(self, action):
+            self.s += 1
+            return self.s % 2, 1.0, self.s == 2, False, {}
+
+    with pytest.raises(UnsuitableEnvironment, match=r"no transition table \(env.unwrapped.P is of type"):
+        MDP.from_env(Walk(P=slip), gamma=0.9)
+    del (walk := Walk(P=slip)).initial_state_distrib
+    assert tabulate(walk, gamma=0.5).P[0][0] == [(1.0, 1, 1.0, False)]
+    with warnings.catch_warnings(action="error"):
+        QLearning().learn(walk, steps=100, seed=7, loop="compiled", tabulate=True)
 
 
 def test_malformed_start():

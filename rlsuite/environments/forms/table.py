@@ -150,9 +150,12 @@ def trusted_model(facts: EnvironmentFacts, gamma: float) -> MDP | POMDP:
     Raises
     ------
     UntrustedTable
-        If there is no table, a wrapper could change what it says, or a replay differs from it.
+        If there is no table or a malformed one, a wrapper could change what it says, or a replay differs from it.
     """
-    model = declared_model(facts, gamma)
+    try:
+        model = declared_model(facts, gamma)
+    except (errors.UnsuitableEnvironment, errors.ModelError) as error:
+        raise errors.UntrustedTable(str(error)) from error
     if not is_known_kind(facts):
         replay(facts, partial(_difference, facts, model))
     return model
