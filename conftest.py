@@ -31,14 +31,14 @@ CEILINGS = {
     "experiments": (29, 4_000, 38_844),
     "features": (14, 1_551, 15_438),
     "inference": (43, 7_690, 80_133),
-    "models": (44, 6_647, 68_492),
+    "models": (44, 6_637, 68_478),
     "planning": (107, 13_235, 140_224),
     "plotting": (32, 4_683, 51_380),
     "reference": (15, 665, 7_952),
     "rendering": (15, 1_083, 13_095),
     "rlsuite": (5, 408, 3_216),
     "testing": (5, 656, 6_562),
-    "training": (33, 4_213, 39_992),
+    "training": (33, 4_213, 39_978),
 }
 """Files, code lines and tokens of each package of `rlsuite`: they only go down, in the commit that takes code away."""
 

@@ -376,21 +376,16 @@ class Constructors(MdpFields):
         with opened(env, **kwargs) as found:
             model: object = getattr(found.unwrapped, "model", None)
             if isinstance(model, Constructors):
-                found_model = model.replace(gamma=gamma)
-                if not isinstance(found_model, cls):
-                    found_model = cls(**{one.name: getattr(found_model, one.name) for one in fields(found_model)})
-                return with_name(with_layout(found_model, _layout(found, found_model)), title_of(found))
-            reject_partially_observable(model, name_of(found))
-            table, title = read_table(found), title_of(found)
-        rows = table.rows
-        made = cls.from_rows(
-            *rows[:4],
-            terminated=rows.terminated,
-            n_actions=table.n_actions,
-            gamma=gamma,
-            start=table.start,
-        )
-        return with_name(with_layout(made, _layout(found, made)), title)
+                made = model.replace(gamma=gamma)
+                if not isinstance(made, cls):
+                    made = cls(**{one.name: getattr(made, one.name) for one in fields(made)})
+            else:
+                reject_partially_observable(model, name_of(found))
+                rows, n_actions, start = read_table(found)
+                made = cls.from_rows(
+                    *rows[:4], terminated=rows.terminated, n_actions=n_actions, gamma=gamma, start=start
+                )
+            return with_name(with_layout(made, _layout(found, made)), title_of(found))
 
     @classmethod
     @says_what_to_write

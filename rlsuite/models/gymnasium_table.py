@@ -9,7 +9,7 @@ the values of the list are kept, because `step` picks from it by running sum.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import chain
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
@@ -23,9 +23,6 @@ from rlsuite.models.aliases import FloatArray, Rows
 
 if TYPE_CHECKING:
     from rlsuite.core.aliases import Env
-
-
-FORM = "P[state][action] = [(probability, next_state, reward, terminated), ...]"
 
 
 class Table(NamedTuple):
@@ -75,7 +72,7 @@ def title_of(env: Env) -> str:
     return ", ".join([env.spec.id, *(name for key, name in given if isinstance(name, str) and name != usual.get(key))])
 
 
-def table_in(env: Env) -> object:
+def table_in(env: Env) -> Any:
     """Return the attribute ``P`` of an environment if it is a table, malformed or not; None for anything else.
 
     What is called ``P`` may also be a probability, an array, or something else by label. A table leads from a number of
@@ -90,8 +87,8 @@ def table_in(env: Env) -> object:
     True
     """
     P: object = getattr(env.unwrapped, "P", None)
-    lists = (listed for of_state in _numbered(P) for listed in _numbered(of_state) if is_list(listed))
-    return P if any(is_sequence(entry) for listed in lists for entry in listed) else None
+    lists = (listed for of_state in _numbered(P) for listed in _numbered(of_state))
+    return P if any(is_list(listed) and any(map(is_sequence, listed)) for listed in lists) else None
 
 
 def _numbered(table: object) -> Iterable[object]:
@@ -113,10 +110,10 @@ def read_table(env: Env) -> Table:
     """
     name, bare, P = name_of(env), env.unwrapped, table_in(env)
     if P is None:
-        other = getattr(bare, "P", None)
-        instead = "" if other is None else f" is of type {type(other).__name__}, and not {FORM}"
+        kind = type(getattr(bare, "P", None)).__name__
+        what = "" if kind == "NoneType" else f" is of type {kind}, not a table by state and action"
         raise UnsuitableEnvironment(
-            f"{name} has no transition table (env.unwrapped.P{instead}). Ask for one: rl.tabulate(env, gamma=...); "
+            f"{name} has no transition table (env.unwrapped.P{what}). Ask for one: rl.tabulate(env, gamma=...); "
             "plan on a learned model: MDP.from_experience(transitions, ...); or use a learner: QLearning, Sarsa"
         )
     states = _numbers(name, "observation", bare.observation_space)
@@ -126,8 +123,8 @@ def read_table(env: Env) -> Table:
         raise UnsuitableEnvironment(
             f"{name} has a transition table, but no start distribution (env.unwrapped.initial_state_distrib)"
         )
-    rows = rows_from_table(P, states, actions)
-    return Table(rows, len(actions), validation.floats("initial_state_distrib", start))
+    distribution = validation.floats("initial_state_distrib", start)
+    return Table(rows_from_table(P, states, actions), len(actions), distribution)
 
 
 def same_table(env: Env, rows: Rows, start: FloatArray) -> bool:
@@ -163,42 +160,31 @@ def copied_table(env: Env) -> CopiedTable | None:
     takes a tenth of the time of `same_table`.
     """
     P: CopiedTable = getattr(env.unwrapped, "P", {})
-    if not _all_of_type(dict, [P]) or not _all_of_type(dict, P.values()):
-        return None
-    lists = [listed for row in P.values() for listed in row.values()]
-    if not _all_of_type(list, lists) or not _all_of_type(tuple, chain.from_iterable(lists)):
-        return None
-    kinds = {*map(type, chain.from_iterable(chain.from_iterable(lists)))}
-    if not all(issubclass(kind, (int, float, np.generic)) for kind in kinds):
+    level: Iterable[Any] = [P]
+    for kind in (dict, dict, list, tuple):
+        if {*map(type, level)} != {kind}:
+            return None
+        level = [*chain.from_iterable(one.values() if kind is dict else one for one in level)]
+    if not all(issubclass(kind, (int, float, np.generic)) for kind in {*map(type, level)}):
         return None
     return {state: {action: [*listed] for action, listed in row.items()} for state, row in P.items()}
 
 
-def _all_of_type(kind: type, objects: Iterable[object]) -> bool:
-    """Whether there are objects, all of this type and not of a subclass."""
-    return {*map(type, objects)} == {kind}
-
-
-def _numbers(name: str, which: str, space: object) -> range:
+def _numbers(name: str, which: str, space: Any) -> range:
     """Return the elements of a Discrete space, which need not begin with 0."""
     from gymnasium.spaces import Discrete
 
-    if not isinstance(space, Discrete):
+    if not isinstance(cast("object", space), Discrete):
         raise UnsuitableEnvironment(f"{name}: a model needs a Discrete {which} space, got {space}")
-    discrete = cast("Discrete[Any]", space)
-    first = int(discrete.start)
-    return range(first, first + int(discrete.n))
+    first = int(space.start)
+    return range(first, first + int(space.n))
 
 
-def rows_from_table(P: object, states: range, actions: range) -> Rows:
+def rows_from_table(P: Any, states: range, actions: range) -> Rows:
     """Return the rows of a table whose keys are `states` and `actions`; state i of the model is ``states[i]``.
 
     An empty list stands for an illegal action.
     """
-    if not is_mapping(P) and not is_sequence(P):
-        raise ModelError(
-            f"P is of type {type(P).__name__}; a mapping from state to action to list of transitions is needed"
-        )
     if len(P) != len(states):
         raise ModelError(f"P has {len(P)} states, but the observation space has {len(states)}")
     lengths: list[int] = []
@@ -211,18 +197,13 @@ def rows_from_table(P: object, states: range, actions: range) -> Rows:
                 "(write an empty list for an action that is illegal)"
             )
             listed = _entry(of_state, a, no_action)
-            if not is_sequence(listed) or isinstance(listed, str):
+            if not is_list(listed):
                 raise ModelError(f"P[{s}][{a}] is {listed!r}; a list of transitions is needed")
             entries.extend(_transition(one, f"P[{s}][{a}][{k}]", states) for k, one in enumerate(listed))
             lengths.append(len(listed))
+    probability, ahead, reward, terminated = np.array(entries, dtype=np.float64).reshape(-1, 4).T.copy()
     indptr = validation.pointers(lengths)
-    return Rows(
-        indptr,
-        np.array([one[1] for one in entries], dtype=np.int32),
-        np.array([one[0] for one in entries], dtype=np.float64),
-        np.array([one[2] for one in entries], dtype=np.float64),
-        np.array([one[3] for one in entries], dtype=np.bool_),
-    )
+    return Rows(indptr, ahead.astype(np.int32), probability, reward, terminated.astype(np.bool_))
 
 
 def rows_from_bare_table(P: object) -> tuple[Rows, int]:
@@ -234,15 +215,15 @@ def rows_from_bare_table(P: object) -> tuple[Rows, int]:
 
 
 def _number_of_keys(table: object, name: str, form: str) -> int:
-    keys = len(table) if is_mapping(table) or is_sequence(table) else 0
-    if not keys or isinstance(table, str):
+    keys = len([*_numbered(table)])
+    if not keys:
         raise ModelError(f"{name} is {table!r}; a mapping from {form} is needed")
     return keys
 
 
-def _entry(table: object, key: int, missing: str) -> object:
+def _entry(table: Any, key: int, missing: str) -> object:
     try:
-        return cast("Mapping[int, object]", table)[key]
+        return table[key]
     except (KeyError, IndexError, TypeError) as cause:
         raise ModelError(missing) from cause
 

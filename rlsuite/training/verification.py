@@ -273,19 +273,15 @@ class _Point:
         self._layers = [*facts.wrappers, facts.base]
         base: Any = facts.base
         shared: list[Any] = [*self._layers, base.observation_space, base.action_space, table_in(base)]
-        for name, value in (pair for layer in self._layers for pair in vars(layer).items()):
-            if isinstance(value, MDP | POMDP | CompiledDynamics) or name in ("_observation_space", "_action_space"):
-                shared.append(value)
+        for layer in self._layers:
+            shared += [value for value in vars(layer).values() if isinstance(value, MDP | POMDP | CompiledDynamics)]
         if any("__slots__" in vars(kind) and vars(kind)["__slots__"] for kind in type(base).__mro__):
             raise errors.UnsuitableEnvironment("its class has __slots__")
-        own = [{name: value for name, value in vars(layer).items() if name != "env"} for layer in self._layers]
-        self._own = copy.deepcopy(own, {id(one): one for one in shared})
+        self._own = copy.deepcopy([dict(vars(layer)) for layer in self._layers], {id(one): one for one in shared})
 
     def restore(self) -> None:
         """Make everything what it was."""
         self._learner.restore()
         for layer, own in zip(self._layers, self._own, strict=True):
-            attributes = vars(layer)
-            for name in [name for name in attributes if name not in own and name != "env"]:
-                del attributes[name]
-            attributes.update(own)
+            vars(layer).clear()
+            vars(layer).update(own)
