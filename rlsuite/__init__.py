@@ -146,7 +146,6 @@ if TYPE_CHECKING:
     from rlsuite.inference import HMM as HMM
     from rlsuite.inference import HSMM as HSMM
     from rlsuite.inference import CategoricalHMM as CategoricalHMM
-    from rlsuite.inference import CovariateHMM as CovariateHMM
     from rlsuite.inference import GaussianHMM as GaussianHMM
     from rlsuite.inference import MixtureHMM as MixtureHMM
     from rlsuite.inference import ParticleFilter as ParticleFilter

@@ -6,7 +6,7 @@ the model, and numbers count from 0. ``?`` stands for a missing observation.
 
 import importlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,6 +36,9 @@ MISSING = "?"
 
 ACTION, OBSERVATION = "action", "observation"
 """Titles of the columns of a file, if it has a line of titles."""
+
+EPISODE = "episode"
+"""Title of the column that is another one in each sequence."""
 
 PART = f"{OBSERVATION}."
 """Where observations are vectors, each of their columns has a title that begins like this."""
@@ -80,7 +83,7 @@ def pairs(words: Sequence[str], where: str) -> Steps:
     return Steps(list(words[::2]), [[word] for word in words[1::2]])
 
 
-def read(path: str, width: int, *, with_actions: bool) -> Steps:
+def read(path: str, width: int, *, with_actions: bool, columns: Sequence[str] = ()) -> Steps:
     """Return the steps in a text file.
 
     Entries are separated by commas, semicolons or tabs, else by blanks; what follows # is a comment. For a POMDP each
@@ -96,18 +99,19 @@ def read(path: str, width: int, *, with_actions: bool) -> Steps:
         Entries of an observation.
     with_actions : bool
         Whether there is an action before each observation.
+    columns : sequence of str
+        Titles of the columns that are observations, instead of those that are called so.
 
     Raises
     ------
     FileError
         If the file is missing or is not text, or a line has too few or too many entries; the message names the line.
+    ParameterError
+        If there is no column of a title; the message names those that are there.
     """
-    lines = _lines(Path(path))
-    if not lines:
-        raise FileError(f"{path} holds no observations")
-    titles = [entry.casefold() for entry in lines[0][1]]
-    if observed(titles):
-        return _columns(path, lines[1:], titles, with_actions=with_actions)
+    lines, titles = _table(path, columns, None)
+    if titles is not None:
+        return _columns(path, lines, titles, with_actions=with_actions)
     if with_actions:
         words = [word for at, line in lines for word in _even(path, at, line)]
         return pairs(words, f"{path}: ")
@@ -119,24 +123,68 @@ def read(path: str, width: int, *, with_actions: bool) -> Steps:
     return Steps([], [line for _, line in lines])
 
 
-def titled(path: str) -> dict[str, list[str]]:
+def titled(path: str, columns: Sequence[str] = (), group: str | None = None) -> dict[str, list[str]]:
     """Return the columns of a text file by their titles, in small letters; without titles all of it is observations.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    columns : sequence of str
+        Titles of the columns that are observations; "a" is called ``observation.a`` then.
+    group : str, optional
+        Title of the column that is another one in each sequence; it is called ``episode`` then.
 
     Raises
     ------
     FileError
         If the file is missing, is not text or holds nothing, has titles but none of observations, or a line has too few
         or too many entries; the message names the line.
+    ParameterError
+        If there is no column of a title; the message names those that are there.
     """
+    lines, titles = _table(path, columns, group)
+    if titles is not None:
+        return _by_title(path, lines, titles)
+    return {OBSERVATION: [word for _, line in lines for word in line]}
+
+
+def _table(
+    path: str, columns: Sequence[str], group: str | None
+) -> tuple[list[tuple[int, list[str]]], list[str] | None]:
+    """Return the lines of a file, and the titles that stood in its first one, if any; parameters as for `titled`."""
     lines = _lines(Path(path))
     if not lines:
         raise FileError(f"{path} holds no observations")
-    titles = [entry.casefold() for entry in lines[0][1]]
+    there = [entry.casefold() for entry in lines[0][1]]
+    chosen = [title.casefold() for title in columns]
+    titles = [PART + title if title in chosen else "" if chosen and observed([title]) else title for title in there]
+    if group is not None:
+        of_group = group.casefold()
+        titles = [
+            EPISODE if was == of_group else "" if was == EPISODE else now
+            for was, now in zip(there, titles, strict=True)
+        ]
+    for title in [*chosen, *([] if group is None else [group.casefold()])]:
+        if title not in there:
+            raise ParameterError(unknown(f"column of {path}", title, there))
     if observed(titles):
-        return _by_title(path, lines[1:], titles)
-    if all(re.fullmatch("[a-z_ ]+", title) for title in titles):
-        raise FileError(f"{path}: there is no column {OBSERVATION!r}, only {', '.join(titles)}")
-    return {OBSERVATION: [word for _, line in lines for word in line]}
+        return lines[1:], titles
+    if len(lines) > 1 and not any(map(is_number, there)) and any(map(is_number, lines[1][1])):
+        raise FileError(
+            f"{path}: there is no column {OBSERVATION!r}, only {', '.join(there)}: write --columns and the titles of "
+            f"those that were observed, as in --columns {there[-1]}"
+        )
+    return lines, None
+
+
+def is_number(word: str) -> bool:
+    """Return whether a word is a number."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def observed(titles: Iterable[str]) -> list[str]:
@@ -146,29 +194,6 @@ def observed(titles: Iterable[str]) -> list[str]:
     ['observation.wind', 'observation.sky']
     """
     return [title for title in titles if title == OBSERVATION or title.startswith(PART)]
-
-
-def numbers_of(path: str, title: str, words: Mapping[str, list[str]]) -> FloatArray:
-    """Return a column of covariates (T,) from the columns of a file, which `titled` returns.
-
-    Raises
-    ------
-    ParameterError
-        If there is none of that title.
-    FileError
-        If it has something else than numbers.
-    """
-    if title.casefold() not in words:
-        raise ParameterError(unknown(f"column of {path} in --covariates", title, words))
-    found = np.empty(len(words[title.casefold()]))
-    for t, word in enumerate(words[title.casefold()]):
-        try:
-            found[t] = float(word)
-        except ValueError:
-            found[t] = np.nan
-        if not np.isfinite(found[t]):
-            raise FileError(f"{path}: {title} is {word!r} in row {t + 1}; covariates are numbers, known at all times")
-    return found
 
 
 def index(what: str, word: str, labels: Sequence[str] | None, how_many: int) -> int:
@@ -239,7 +264,7 @@ def _columns(path: str, lines: list[tuple[int, list[str]]], titles: list[str], *
             f"{path}: there is no column {ACTION!r}, and in a POMDP an action comes before each observation"
         )
     seen = observed(titles)
-    if with_actions and seen != [OBSERVATION]:
+    if with_actions and len(seen) != 1:
         raise FileError(
             f"{path}: observations of a POMDP are one column {OBSERVATION!r}, and there is {', '.join(seen)}"
         )
@@ -358,18 +383,15 @@ def trail(
     smooth: bool,
     decode: bool,
     with_entropy: bool = False,
-    covariates: FloatArray | None = None,
 ) -> Trail:
     """Return the probabilities of the hidden states.
 
     Parameters
     ----------
-    model : HMM, HSMM, CovariateHMM or POMDP
+    model : HMM, HSMM or POMDP
         The model.
     steps : Steps
         The observations, and in a POMDP the actions before them.
-    covariates : ndarray (T, D), optional
-        Those of a `CovariateHMM`.
     smooth, decode, with_entropy : bool
         What to compute besides the beliefs.
 
@@ -383,16 +405,15 @@ def trail(
     if isinstance(model, POMDP):
         found = _of_pomdp(model, steps, smooth, decode)
     else:
-        found = _of_hmm(model, steps, smooth, decode, covariates)
+        found = _of_hmm(model, steps, smooth, decode)
     return replace(found, entropy=entropy(found.known)) if with_entropy else found
 
 
-def _of_hmm(model: Hidden, steps: Steps, smooth: bool, decode: bool, covariates: FloatArray | None) -> Trail:
+def _of_hmm(model: Hidden, steps: Steps, smooth: bool, decode: bool) -> Trail:
     symbols = _symbols(model.emission)
+    asked: Any = model  # of one sequence nothing is a list
     z = model.emission.check(_numbers(symbols, steps.observations))
-    given = (z,) if covariates is None else (z, covariates)
-    asked: Any = model  # one kind takes covariates, too
-    path = asked.decode(*given) if decode else None
+    path = asked.decode(z) if decode else None
     probability = np.nan
     if path is not None and isinstance(model, HMM):
         probability = float(path_log_probability(model, z, path)[0])
@@ -404,10 +425,10 @@ def _of_hmm(model: Hidden, steps: Steps, smooth: bool, decode: bool, covariates:
     return Trail(
         state_labels=model.state_labels,
         seen={"observation": texts},
-        given={"observations": z, **({} if covariates is None else {"covariates": covariates})},
-        beliefs=asked.filter(*given),
-        log_likelihood=asked.score(*given),
-        smoothed=asked.smooth(*given) if smooth else None,
+        given={"observations": z},
+        beliefs=asked.filter(z),
+        log_likelihood=model.score(z),
+        smoothed=asked.smooth(z) if smooth else None,
         path=path,
         path_log_probability=probability,
     )

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from rlsuite.cli.filter_table import Recognised, Steps, Trail
     from rlsuite.cli.load import Hidden
     from rlsuite.models import POMDP
-    from rlsuite.models.aliases import FloatArray
 
 
 PLANNING = 10
@@ -42,9 +41,9 @@ def add(commands: Commands) -> None:
     parser.add_argument("--actions", metavar="A,...", help="the actions, as a list; then Z... holds observations only")
     parser.add_argument("--file", metavar="FILE", help="a text file with one step per line, or a table in CSV")
     parser.add_argument(
-        "--covariates",
-        metavar="COLUMN,...",
-        help="columns of the table that the transitions depend on, in the order in which 'rlsuite fit' had them",
+        "--columns",
+        metavar="TITLE,...",
+        help="the columns of the table that are observations (default: those called observation)",
     )
     parser.add_argument(
         "--env", action="append", default=[], metavar="KEY=VALUE", help="keyword of the environment, such as slip=0.2"
@@ -103,18 +102,15 @@ def run(chosen: argparse.Namespace) -> int:
     if chosen.best_action and not isinstance(model, POMDP):
         raise ParameterError(f"--best-action applies only to POMDPs, and {chosen.model} is a hidden Markov model")
     steps = _steps_of_pomdp(chosen, model) if isinstance(model, POMDP) else _steps_of_hmm(chosen, model)
-    u = _covariates(chosen, model)
     with compiling_message():
-        found = trail(
-            model, steps, smooth=chosen.smooth, decode=chosen.decode, with_entropy=chosen.entropy, covariates=u
-        )
+        found = trail(model, steps, smooth=chosen.smooth, decode=chosen.decode, with_entropy=chosen.entropy)
         best = _best_action(model, found) if chosen.best_action and isinstance(model, POMDP) else None
     known = None if chosen.truth is None else recognised(found, split(chosen.truth))
     if chosen.plot and not isinstance(model, POMDP):
         from rlsuite.plotting import state_posteriors
         from rlsuite.plotting.figure import write
 
-        write(chosen.plot, state_posteriors, model, found.given["observations"], covariates=u, **look)
+        write(chosen.plot, state_posteriors, model, found.given["observations"], **look)
     _report(chosen, found, best, known)
     return 0
 
@@ -142,27 +138,6 @@ def _best_action(pomdp: "POMDP", found: "Trail") -> BestAction:
     }
 
 
-def _covariates(chosen: argparse.Namespace, model: "Hidden | POMDP") -> "FloatArray | None":
-    """The covariates (T, D) of a model whose transitions depend on some; None of others."""
-    import numpy as np
-
-    from rlsuite.cli.filter_table import numbers_of, titled
-    from rlsuite.inference import CovariateHMM
-
-    if not isinstance(model, CovariateHMM):
-        if chosen.covariates:
-            raise ParameterError(f"--covariates: the transitions of {chosen.model} depend on none; leave it out")
-        return None
-    titles: list[str] = chosen.covariates.split(",") if chosen.covariates else []
-    if chosen.file is None or len(titles) != model.n_covariates:
-        raise ParameterError(
-            f"the transitions of {chosen.model} depend on covariates: give a table that has them and the observations, "
-            f"--file TABLE, and the titles of {model.n_covariates} of its columns, --covariates COLUMN,..."
-        )
-    words = titled(chosen.file)
-    return np.column_stack([numbers_of(chosen.file, title, words) for title in titles])
-
-
 def _steps_of_hmm(chosen: argparse.Namespace, model: "Hidden") -> "Steps":
     from rlsuite.cli.filter_table import Steps, read, split
 
@@ -171,7 +146,7 @@ def _steps_of_hmm(chosen: argparse.Namespace, model: "Hidden") -> "Steps":
         raise ParameterError(f"--actions applies only to POMDPs, and {chosen.model} is a hidden Markov model")
     if chosen.file is not None:
         _alone(chosen)
-        return read(chosen.file, width, with_actions=False)
+        return read(chosen.file, width, with_actions=False, columns=split(chosen.columns or ""))
     listed = split(chosen.observations or "", ";" if width > 1 else ",")
     words = _either(chosen.words, listed)
     return Steps([], [split(word) if width > 1 else [word] for word in words])
@@ -182,7 +157,7 @@ def _steps_of_pomdp(chosen: argparse.Namespace, model: "POMDP") -> "Steps":
 
     if chosen.file is not None:
         _alone(chosen)
-        return read(chosen.file, 1, with_actions=True)
+        return read(chosen.file, 1, with_actions=True, columns=split(chosen.columns or ""))
     listed = split(chosen.observations or "")
     if chosen.actions is None:
         if listed:

@@ -14,14 +14,14 @@ from rlsuite.errors import FileError, ParameterError, unknown
 if TYPE_CHECKING:
     import numpy as np
 
-    from rlsuite.inference import HMM, HSMM, CovariateHMM, Emission, Selection
+    from rlsuite.inference import HMM, HSMM, Emission, Selection
     from rlsuite.models.aliases import AnyArray, FloatArray
 
 FAMILIES = {"poisson": "poisson", "negative-binomial": "negative_binomial"}
 """What --durations takes beside the number of steps in a table, and what Python calls it."""
 
-STATE, EPISODE = "state", "episode"
-"""Titles of the columns of a file, beside those of the observations."""
+STATE = "state"
+"""Title of the column of states that are known."""
 
 SYMBOLS = "categorical"
 
@@ -38,8 +38,6 @@ class Data(NamedTuple):
     symbols: list[list[str] | None]
     """the names of each column's symbols; None of numbers"""
     states: list[str] | None
-    covariates: "dict[str, FloatArray]"
-    """numbers (T,) that transitions depend on, by title"""
 
 
 def add(commands: Commands) -> None:
@@ -67,12 +65,10 @@ def add(commands: Commands) -> None:
         "probability of its own (a hidden semi-Markov model, which begins with the plain one)",
     )
     parser.add_argument(
-        "--covariates",
-        metavar="COLUMN,...",
-        help="columns of numbers that the transitions depend on; row t belongs to the move from t to t + 1",
+        "--columns", metavar="TITLE,...", help="the columns that are observations (default: those called observation)"
     )
     parser.add_argument(
-        "--ridge", type=float, default=0.0, metavar="C", help="penalty on the slopes of covariates (default 0)"
+        "--group", metavar="TITLE", help="the column that is another one in each sequence (default: episode)"
     )
     parser.add_argument("--prior", type=float, metavar="C", help="pseudo-count of everything (default 0)")
     parser.add_argument("--restarts", type=whole_number, default=1, metavar="N", help="random starts (default 1)")
@@ -89,23 +85,24 @@ def run(chosen: argparse.Namespace) -> int:
 
     Learn a hidden Markov model. Where the file has a column 'state', its states are counted; with --states, or without
     such a column, they are hidden, and expectation maximisation (Baum-Welch) finds them. States last a geometric time,
-    unless --durations says otherwise; transitions depend on the columns that --covariates names.
+    unless --durations says otherwise.
 
     The file is a table with titles: observation (whole numbers or words are symbols, ? is a missing one), state (names
     or numbers), and episode, which is another one in each sequence. Where several things are observed at once, their
     columns are observation.a, observation.b and so on, independent of each other given the state; with sequences of
-    one row each this is naive Bayes. Without titles all entries are observations of one sequence.
+    one row each this is naive Bayes. --columns and --group name columns with other titles. Without titles all entries
+    are observations of one sequence.
 
     Examples
     --------
     rlsuite fit rolls.csv --states 2 --restarts 5 --save casino.npz
     rlsuite fit meter.csv --states 2 --emission gaussian --durations poisson --save machine.npz
-    rlsuite fit meter.csv --states 2 --emission gaussian --covariates heat,load
+    rlsuite fit sensor.csv --states 2 --columns temperature,vibration --group run
     """
     if chosen.save:
         check_writable(Path(chosen.save), "--save", (".npz",))
     _check(chosen)
-    data = _read(chosen.data, chosen.emission, chosen.covariates)
+    data = _read(chosen)
     choice = None
     if chosen.states is None and data.states is not None and not chosen.durations:
         model, how = _counted(data, data.states, chosen.prior or 0.0), "counting"
@@ -120,9 +117,6 @@ def run(chosen: argparse.Namespace) -> int:
     found: Learned = model
     if chosen.durations:
         found = _lasting(chosen, data, model)
-    elif data.covariates:
-        found = _depending(chosen, data, model, known=how == "counting")
-        how = "counting, and a logistic regression" if how == "counting" else how
     if chosen.save:
         found.write(chosen.save)
     _report(chosen, data, found, how, choice)
@@ -131,26 +125,22 @@ def run(chosen: argparse.Namespace) -> int:
 
 def _check(chosen: argparse.Namespace) -> None:
     """Raise if flags do not go together."""
-    if chosen.durations and chosen.covariates:
-        raise ParameterError("--durations and --covariates are two different models: leave one of them out")
-    for flag, given in (("--durations", chosen.durations), ("--covariates", chosen.covariates)):
-        if given and chosen.states is not None and len(chosen.states) > 1:
-            raise ParameterError(
-                f"{flag}: --states {','.join(map(str, chosen.states))} chooses among plain models; give one number, "
-                "and compare the BIC of each"
-            )
+    if chosen.durations and chosen.states is not None and len(chosen.states) > 1:
+        raise ParameterError(
+            f"--durations: --states {','.join(map(str, chosen.states))} chooses among plain models; give one number, "
+            "and compare the BIC of each"
+        )
     if chosen.durations and chosen.durations not in FAMILIES and not chosen.durations.isdigit():
         raise ParameterError(f"{unknown('--durations', chosen.durations, FAMILIES)}; or a number of steps")
-    if chosen.ridge and not chosen.covariates:
-        raise ParameterError("--ridge is a penalty on the slopes of covariates: give --covariates COLUMN,...")
 
 
-def _read(path: str, emission: str | None, covariates: str | None) -> Data:
+def _read(chosen: argparse.Namespace) -> Data:
     import numpy as np
 
-    from rlsuite.cli.filter_table import PART, numbers_of, observed, titled
+    from rlsuite.cli.filter_table import EPISODE, PART, observed, split, titled
 
-    words = titled(path)
+    path, emission = chosen.data, chosen.emission
+    words = titled(path, split(chosen.columns or ""), chosen.group)
     seen = [_observations(path, words[title]) for title in observed(words)]
     names = [title.removeprefix(PART) for title in observed(words)]
     families = emission.split(",") if emission else [SYMBOLS if column.symbols else "gaussian" for column in seen]
@@ -166,14 +156,10 @@ def _read(path: str, emission: str | None, covariates: str | None) -> Data:
     z = seen[0].z if len(seen) == 1 else np.column_stack([column.z for column in seen])
     lengths = _lengths(words.get(EPISODE), len(z))
     symbols = [column.names for column in seen]
-    titles = covariates.split(",") if covariates else []
-    if len({title.casefold() for title in titles}) < len(titles):
-        raise ParameterError(f"--covariates {covariates} has a column twice")
-    numbers = {title: numbers_of(path, title, words) for title in titles}
-    return Data(z, lengths, dict(zip(names, families, strict=True)), symbols, words.get(STATE), numbers)
+    return Data(z, lengths, dict(zip(names, families, strict=True)), symbols, words.get(STATE))
 
 
-Learned: TypeAlias = "HMM | HSMM | CovariateHMM"
+Learned: TypeAlias = "HMM | HSMM"
 
 
 class Column(NamedTuple):
@@ -190,10 +176,10 @@ class Column(NamedTuple):
 def _observations(path: str, words: list[str]) -> Column:
     import numpy as np
 
-    from rlsuite.cli.filter_table import MISSING
+    from rlsuite.cli.filter_table import MISSING, is_number
 
     known = [word for word in words if word != MISSING]
-    others = [word for word in known if not _is_number(word)]
+    others = [word for word in known if not is_number(word)]
     if others and len(others) == len(known):
         names = sorted(set(known))
         return Column(np.array([-1 if word == MISSING else names.index(word) for word in words]), True, names)
@@ -206,14 +192,6 @@ def _observations(path: str, words: list[str]) -> Column:
     if (numbers == np.floor(numbers)).all() and (numbers >= 0).all():
         return Column(np.where(np.isnan(z), -1, z).astype(np.int64), True, None)
     return Column(z, False, None)
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def _lengths(episodes: list[str] | None, n: int) -> list[int]:
@@ -286,19 +264,6 @@ def _lasting(chosen: argparse.Namespace, data: Data, plain: "HMM") -> "HSMM":
     return first.fit(data.z, data.lengths, prior=chosen.prior)
 
 
-def _depending(chosen: argparse.Namespace, data: Data, plain: "HMM", *, known: bool) -> "CovariateHMM":
-    """A model with covariates that begins with the plain one; its states may be known."""
-    import numpy as np
-
-    from rlsuite.inference import CovariateHMM
-
-    u = np.column_stack([*data.covariates.values()])
-    labels = list(plain.state_labels or ())
-    states = [labels.index(word) for word in data.states or ()] if known else None
-    first = CovariateHMM.from_hmm(plain, u.shape[1])
-    return first.fit(data.z, u, data.lengths, states=states, prior=chosen.prior, ridge=chosen.ridge)
-
-
 def _chosen(chosen: argparse.Namespace, data: Data) -> "Selection":
     from rlsuite.inference import choose_n_states
 
@@ -315,10 +280,10 @@ def _chosen(chosen: argparse.Namespace, data: Data) -> "Selection":
 
 
 def _report(chosen: argparse.Namespace, data: Data, model: "Learned", how: str, choice: "Selection | None") -> None:
-    from rlsuite.inference import HMM, HSMM, CovariateHMM, Product
+    from rlsuite.inference import HMM, HSMM, Product
     from rlsuite.models import MarkovChain
 
-    log_likelihood = _score(model, data)
+    log_likelihood = model.score(data.z, data.lengths)
     seen = int((~model.emission.missing(model.emission.check(data.z))).sum())
     bic = model.n_parameters * log(max(seen, 1)) - 2.0 * log_likelihood
     emission = model.emission
@@ -336,8 +301,6 @@ def _report(chosen: argparse.Namespace, data: Data, model: "Learned", how: str, 
             own = {"long_run": long_run, "regular": chain.is_regular}
         elif isinstance(model, HSMM):
             own = {"durations": {"kind": type(model.durations).__name__, **model.durations.arrays()}}
-        elif isinstance(model, CovariateHMM):
-            own = {"covariates": list(data.covariates), "slope": model.slope, "center": model.center}
         print_json(
             {
                 "data": chosen.data,
@@ -368,8 +331,6 @@ def _report(chosen: argparse.Namespace, data: Data, model: "Learned", how: str, 
     if isinstance(emission, Product):
         for name, channel in channels.items():
             print(_states_table(states, {f"{name} {title}": column for title, column in _columns(channel).items()}))
-    if isinstance(model, CovariateHMM):
-        print(_slopes(model, states, [*data.covariates]))
     summary = [("log-likelihood", f"{number(log_likelihood)} nats"), ("BIC", number(bic))]
     if chain is not None and _moves(data):
         summary.append(("regular chain", "yes" if chain.is_regular else "no"))
@@ -378,34 +339,14 @@ def _report(chosen: argparse.Namespace, data: Data, model: "Learned", how: str, 
         print(f"  written: {chosen.save}")
     if not chosen.save:
         print_note("next: the same with --save hmm.npz")
-    elif isinstance(model, CovariateHMM):
-        print_note(f"next: rlsuite filter {chosen.save} --file {chosen.data} --covariates {chosen.covariates}")
     elif isinstance(emission, Product):
-        print_note(f"next: rlsuite filter {chosen.save} --file {chosen.data}")
+        print_note(f"next: rlsuite filter {chosen.save} --file {chosen.data}{_columns_of(chosen)}")
     else:
         print_note(f"next: rlsuite filter {chosen.save} {_first_words(data)} --smooth")
 
 
-def _score(model: "Learned", data: Data) -> float:
-    """The log-likelihood of the data, in nats."""
-    import numpy as np
-
-    from rlsuite.inference import CovariateHMM
-
-    if isinstance(model, CovariateHMM):
-        return model.score(data.z, np.column_stack([*data.covariates.values()]), data.lengths)
-    return model.score(data.z, data.lengths)
-
-
-def _slopes(model: "CovariateHMM", states: list[str], titles: list[str]) -> str:
-    """How much the log-odds of each move, instead of staying, rise with each covariate."""
-    rows = [
-        [states[i], states[j], *map(number, model.slope[i, j].tolist())]
-        for i in range(model.n_states)
-        for j in range(model.n_states)
-        if model.dense_transition[i, j] > 0.0 and j != model.reference[i]
-    ]
-    return table(["from", "to", *(f"slope of {title}" for title in titles)], rows, len(rows))
+def _columns_of(chosen: argparse.Namespace) -> str:
+    return f" --columns {quote(chosen.columns)}" if chosen.columns else ""
 
 
 def _first_words(data: Data) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from rlsuite.cli.options import DEFAULT_GAMMA, Keywords, import_packages, parameters
 from rlsuite.core.npz import reading_npz
 from rlsuite.errors import FileError, ParameterError, UnsuitableEnvironment, unknown, unknown_suffix
-from rlsuite.inference import HMM, HSMM, CovariateHMM
+from rlsuite.inference import HMM, HSMM
 from rlsuite.models import MDP, POMDP, MarkovChain, symbolic
 from rlsuite.models.files import kind_in
 from rlsuite.models.markov_chain import SUFFIXES as CHAIN_SUFFIXES
@@ -16,7 +16,7 @@ from rlsuite.models.pomdp import SUFFIXES as POMDP_SUFFIXES
 if TYPE_CHECKING:
     from rlsuite.core.aliases import Env
 
-Hidden: TypeAlias = HMM | HSMM | CovariateHMM
+Hidden: TypeAlias = HMM | HSMM
 Model: TypeAlias = MDP | POMDP | Hidden | MarkovChain
 
 SUFFIXES = frozenset(MDP_SUFFIXES) | frozenset(POMDP_SUFFIXES) | frozenset(CHAIN_SUFFIXES)
@@ -84,7 +84,7 @@ def _read(path: Path, given: Keywords, gamma: float | None) -> Model:
         if not known:
             raise ParameterError(f"{path}: {kind.__name__}.read takes no keyword {keyword!r}")
         raise ParameterError(f"{path}: {unknown(f'keyword of {kind.__name__}.read', keyword, known)}")
-    if kind in (HMM, HSMM, CovariateHMM) and gamma is not None:
+    if kind in (HMM, HSMM) and gamma is not None:
         raise ParameterError(
             f"gamma={gamma:g} discounts rewards, and the hidden Markov model in {path} has none: leave gamma out"
         )
@@ -106,6 +106,6 @@ def _kind_of(path: Path) -> type[Model]:
             found = kind_in(path, arrays)
     except FileError:
         return MDP
-    known: tuple[type[Model], ...] = (MDP, POMDP, HMM, HSMM, CovariateHMM, MarkovChain)
+    known: tuple[type[Model], ...] = (MDP, POMDP, HMM, HSMM, MarkovChain)
     kinds: dict[object, type[Model]] = {kind.__name__: kind for kind in known}
     return kinds.get(found, MDP)

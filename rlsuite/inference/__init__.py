@@ -14,15 +14,11 @@ if TYPE_CHECKING:
     from rlsuite.inference.controlled_hmm.episode_passes import Episode as Episode
     from rlsuite.inference.controlled_hmm.learn_pomdp import LearnedPOMDP as LearnedPOMDP
     from rlsuite.inference.controlled_hmm.learn_pomdp import learn_pomdp as learn_pomdp
-    from rlsuite.inference.covariate_hmm import CovariateHMM as CovariateHMM
-    from rlsuite.inference.covariate_hmm import FittedCovariateHMM as FittedCovariateHMM
-    from rlsuite.inference.covariates import Coefficients as Coefficients
     from rlsuite.inference.durations import Durations as Durations
     from rlsuite.inference.durations import NegativeBinomialDurations as NegativeBinomialDurations
     from rlsuite.inference.durations import PoissonDurations as PoissonDurations
     from rlsuite.inference.durations import TableDurations as TableDurations
     from rlsuite.inference.durations import uniform_durations as uniform_durations
-    from rlsuite.inference.emissions import AutoregressiveGaussian as AutoregressiveGaussian
     from rlsuite.inference.emissions import Categorical as Categorical
     from rlsuite.inference.emissions import Emission as Emission
     from rlsuite.inference.emissions import Gaussian as Gaussian
@@ -34,7 +30,6 @@ if TYPE_CHECKING:
     from rlsuite.inference.emissions import Product as Product
     from rlsuite.inference.emissions import PseudoObservations as PseudoObservations
     from rlsuite.inference.emissions import gaussian_mixture as gaussian_mixture
-    from rlsuite.inference.emissions import lagged as lagged
     from rlsuite.inference.estimators import CategoricalHMM as CategoricalHMM
     from rlsuite.inference.estimators import GaussianHMM as GaussianHMM
     from rlsuite.inference.estimators import MixtureHMM as MixtureHMM

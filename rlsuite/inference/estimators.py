@@ -1,6 +1,5 @@
 """Hidden Markov models as scikit-learn's estimators: from data and a number of states, in pipelines and searches."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -34,17 +33,12 @@ class CategoricalHMM(HMMEstimator):
         The last iteration is the first that gains at most this many nats for each observation.
     prior : float, optional
         Added to all counts: what is maximised is then the likelihood times the density of a Dirichlet prior.
-    covariates : list of int or str, optional
-        Columns of X, by number or name, that transitions depend on; all others are observations. The model is a
-        `CovariateHMM` then, and `transition_` its matrix at the mean of the covariates.
-    ridge : float
-        Penalty on the slopes of covariates, as in `CovariateHMM.fit`.
     random_state : int, Generator, RandomState or None
         Where random starts come from.
 
     Attributes
     ----------
-    hmm_ : FittedHMM or FittedCovariateHMM
+    hmm_ : FittedHMM
         The model.
     start_, transition_ : ndarray (K,), (K, K) float64
         The Markov chain.
@@ -75,8 +69,6 @@ class CategoricalHMM(HMMEstimator):
         max_iter: int = 1000,
         tol: float = 1e-6,
         prior: float | None = None,
-        covariates: Sequence[int | str] | None = None,
-        ridge: float = 0.0,
         random_state: RandomState = None,
     ) -> None:
         super().__init__(
@@ -86,8 +78,6 @@ class CategoricalHMM(HMMEstimator):
             max_iter=max_iter,
             tol=tol,
             prior=prior,
-            covariates=covariates,
-            ridge=ridge,
             random_state=random_state,
         )
         self.n_symbols = n_symbols
@@ -127,12 +117,12 @@ class GaussianHMM(HMMEstimator):
         variance of each state; or one covariance of all states.
     least_variance : float
         No variance falls below this share of that of all observations.
-    n_init, init, max_iter, tol, prior, covariates, ridge, random_state
+    n_init, init, max_iter, tol, prior, random_state
         As for `CategoricalHMM`; the prior is a number of pseudo-observations.
 
     Attributes
     ----------
-    hmm_ : FittedHMM or FittedCovariateHMM
+    hmm_ : FittedHMM
         The model.
     start_, transition_ : ndarray (K,), (K, K) float64
         The Markov chain.
@@ -165,8 +155,6 @@ class GaussianHMM(HMMEstimator):
         max_iter: int = 1000,
         tol: float = 1e-6,
         prior: float | None = None,
-        covariates: Sequence[int | str] | None = None,
-        ridge: float = 0.0,
         random_state: RandomState = None,
     ) -> None:
         super().__init__(
@@ -176,8 +164,6 @@ class GaussianHMM(HMMEstimator):
             max_iter=max_iter,
             tol=tol,
             prior=prior,
-            covariates=covariates,
-            ridge=ridge,
             random_state=random_state,
         )
         self.covariance_type: Covariance = covariance_type
@@ -213,12 +199,12 @@ class MixtureHMM(GaussianHMM):
         K, the number of hidden states.
     n_components : int
         C, the number of components of each.
-    covariance_type, least_variance, n_init, init, max_iter, tol, prior, covariates, ridge, random_state
+    covariance_type, least_variance, n_init, init, max_iter, tol, prior, random_state
         As for `GaussianHMM`; tied is one covariance of all components of all states.
 
     Attributes
     ----------
-    hmm_ : FittedHMM or FittedCovariateHMM
+    hmm_ : FittedHMM
         The model.
     weights_ : ndarray (K, C) float64
         Probability of each component in each hidden state.
@@ -248,8 +234,6 @@ class MixtureHMM(GaussianHMM):
         max_iter: int = 1000,
         tol: float = 1e-6,
         prior: float | None = None,
-        covariates: Sequence[int | str] | None = None,
-        ridge: float = 0.0,
         random_state: RandomState = None,
     ) -> None:
         super().__init__(
@@ -261,8 +245,6 @@ class MixtureHMM(GaussianHMM):
             max_iter=max_iter,
             tol=tol,
             prior=prior,
-            covariates=covariates,
-            ridge=ridge,
             random_state=random_state,
         )
         self.n_components = n_components
@@ -309,12 +291,12 @@ class PoissonHMM(HMMEstimator):
     ----------
     n_states : int
         K, the number of hidden states.
-    n_init, init, max_iter, tol, prior, covariates, ridge, random_state
+    n_init, init, max_iter, tol, prior, random_state
         As for `CategoricalHMM`; the prior is a number of pseudo-observations.
 
     Attributes
     ----------
-    hmm_ : FittedHMM or FittedCovariateHMM
+    hmm_ : FittedHMM
         The model.
     start_, transition_ : ndarray (K,), (K, K) float64
         The Markov chain.

@@ -1,14 +1,13 @@
 """What hidden Markov models that are scikit-learn's estimators have in common: from data to a learned model.
 
-An estimator makes a first model from the data, learns it with `rlsuite.inference.HMM.fit`, and keeps it as ``hmm_``;
-with covariates, some of the columns of X, it is `rlsuite.inference.CovariateHMM.fit`. The rows of X follow each other
-in time, so that what is said about one depends on those around it.
+An estimator makes a first model from the data, learns it with `rlsuite.inference.HMM.fit`, and keeps it as ``hmm_``.
+The rows of X follow each other in time, so that what is said about one depends on those around it.
 """
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence, Sized
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, TypedDict, cast
+from collections.abc import Sized
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -16,13 +15,11 @@ from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number, generator, one_of, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.modules import is_installed
-from rlsuite.errors import CollapseWarning, ModelError, ParameterError, level_of_the_caller, unknown
+from rlsuite.errors import CollapseWarning, ModelError, ParameterError, level_of_the_caller
 from rlsuite.features.checks import NotNumbers
 from rlsuite.features.estimator_bases import BaseEstimator
 from rlsuite.features.estimators import one_thread, scikit_learn
 from rlsuite.features.feature_map import NotFitted
-from rlsuite.inference.covariate_hmm import CovariateHMM, FittedCovariateHMM
-from rlsuite.inference.covariates import Passes, with_covariates
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.forward_backward import filtered
 from rlsuite.inference.hmm import HMM, FittedHMM
@@ -44,9 +41,8 @@ class HMMEstimator(BaseEstimator):
     whole: ClassVar[bool] = False
     """Whether observations are whole numbers from 0 on."""
 
-    hmm_: FittedHMM | FittedCovariateHMM
+    hmm_: FittedHMM
     n_features_in_: int
-    covariate_columns_: IndexArray
 
     def __init__(
         self,
@@ -57,8 +53,6 @@ class HMMEstimator(BaseEstimator):
         max_iter: int = 1000,
         tol: float = 1e-6,
         prior: float | None = None,
-        covariates: Sequence[int | str] | None = None,
-        ridge: float = 0.0,
         random_state: RandomState = None,
     ) -> None:
         self.n_states = n_states
@@ -67,8 +61,6 @@ class HMMEstimator(BaseEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.prior = prior
-        self.covariates = covariates
-        self.ridge = ridge
         self.random_state = random_state
 
     # ------------------------------------------------------------------------------------------------- learning
@@ -82,8 +74,7 @@ class HMMEstimator(BaseEstimator):
         Parameters
         ----------
         X : array_like (n, d)
-            Observations, one row each, in the order of time; NaN where a number is missing. Columns that are covariates
-            have no gaps; their row t belongs to the move from t to t + 1.
+            Observations, one row each, in the order of time; NaN where a number is missing.
         y
             Ignored, as scikit-learn wants it; hidden states that are known are `states`.
         lengths : array_like (k,) of int, optional
@@ -98,8 +89,8 @@ class HMMEstimator(BaseEstimator):
         Raises
         ------
         ParameterError
-            If a parameter is out of range, X is not an array of numbers that suits the model or lacks such a column, or
-            y does not have n entries.
+            If a parameter is out of range, X is not an array of numbers that suits the model, or y does
+            not have n entries.
         ModelError
             If there are fewer observations than states, or lengths or states do not fit.
 
@@ -112,7 +103,7 @@ class HMMEstimator(BaseEstimator):
             that it tells no states apart.
         """
         self.check_parameters()
-        observations, u = self._checked(X, reset=True)
+        observations = self._checked(X, reset=True)
         _check_unused(y, len(observations))
         if len(observations) < self.n_states:
             raise ModelError(
@@ -126,18 +117,16 @@ class HMMEstimator(BaseEstimator):
         guess = self._guessed(observations, states, rng)
         if guess is not None:
             first = self._counted(first, sequences(first.emission, z, lengths), guess)
-        how: _How = {
-            "states": states,
-            "restarts": self.n_init,
-            "prior": self.prior,
-            "max_iterations": self.max_iter,
-            "tol": self.tol,
-            "seed": rng,
-        }
-        if self.covariates is None:
-            self.hmm_ = first.fit(z, lengths, **how)
-        else:
-            self.hmm_ = CovariateHMM.from_hmm(first, u.shape[1]).fit(z, u, lengths, ridge=self.ridge, **how)
+        self.hmm_ = first.fit(
+            z,
+            lengths,
+            states=states,
+            restarts=self.n_init,
+            prior=self.prior,
+            max_iterations=self.max_iter,
+            tol=self.tol,
+            seed=rng,
+        )
         return self
 
     def _warn_of_constants(self, observations: AnyArray) -> None:
@@ -169,8 +158,6 @@ class HMMEstimator(BaseEstimator):
         one_of("init", self.init, INITS)
         if finite_number("tol", self.tol) < 0.0:
             raise ParameterError(f"tol={self.tol!r} is negative")
-        if finite_number("ridge", self.ridge) < 0.0:
-            raise ParameterError(f"ridge={self.ridge!r} is negative")
 
     @abstractmethod
     def _first_emission(self, X: AnyArray, rng: np.random.Generator) -> Emission:
@@ -219,15 +206,11 @@ class HMMEstimator(BaseEstimator):
 
     def predict(self, X: ArrayLike, lengths: ArrayLike | None = None) -> IndexArray:
         """Return the most probable path of hidden states: (n,) int64."""
-        model, (z, u) = self._model(), self._seen(X)
-        found = model.decode(z, lengths) if isinstance(model, HMM) else model.decode(z, u, lengths)
-        return np.asarray(found, dtype=np.int64)
+        return np.asarray(self._model().decode(self._seen(X), lengths), dtype=np.int64)
 
     def predict_proba(self, X: ArrayLike, lengths: ArrayLike | None = None) -> FloatArray:
         """Return the probability of each hidden state at each time, given all observations: (n, K)."""
-        model, (z, u) = self._model(), self._seen(X)
-        found = model.smooth(z, lengths) if isinstance(model, HMM) else model.smooth(z, u, lengths)
-        return np.asarray(found, dtype=np.float64)
+        return np.asarray(self._model().smooth(self._seen(X), lengths), dtype=np.float64)
 
     def score_samples(self, X: ArrayLike, lengths: ArrayLike | None = None) -> FloatArray:
         """Return ln Pr[z_t | z_0..z_(t-1)] of each observation, given those before it: (n,), in nats.
@@ -237,39 +220,30 @@ class HMMEstimator(BaseEstimator):
         ModelError
             If an observation is impossible.
         """
-        model, (z, u) = self._model(), self._seen(X)
-        if isinstance(model, HMM):
-            data = sequences(model.emission, z, lengths)
-            running = data.list_of(filtered(Workspace(model, data)).log_scale)
-            return np.concatenate([np.diff(part, prepend=0.0) for part in running])
-        passes = Passes(model, with_covariates(model.emission, z, u, lengths, model.n_covariates))
-        return np.concatenate([passes.log_scales(number) for number in range(len(passes.seen.data))])
+        model = self._model()
+        data = sequences(model.emission, self._seen(X), lengths)
+        running = data.list_of(filtered(Workspace(model, data)).log_scale)
+        return np.concatenate([np.diff(part, prepend=0.0) for part in running])
 
     def score(self, X: ArrayLike, y: object = None, lengths: ArrayLike | None = None) -> float:
         """Return the log-likelihood per observation, as scikit-learn's mixtures do: the larger, the better."""
-        z, u = self._seen(X)
+        z = self._seen(X)
         _check_unused(y, len(z))
-        return self._log_likelihood(z, u, lengths) / len(z)
+        return self._model().score(z, lengths) / len(z)
 
     def bic(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
         """Return Schwarz's information criterion on observations: the smaller, the better."""
-        z, u = self._seen(X)
-        return self.hmm_.learning.n_parameters * float(np.log(len(z))) - 2.0 * self._log_likelihood(z, u, lengths)
+        z = self._seen(X)
+        return self.hmm_.learning.n_parameters * float(np.log(len(z))) - 2.0 * self.hmm_.score(z, lengths)
 
     def aic(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
         """Return Akaike's information criterion on observations: the smaller, the better."""
-        return 2.0 * self.hmm_.learning.n_parameters - 2.0 * self._log_likelihood(*self._seen(X), lengths)
-
-    def _log_likelihood(self, z: AnyArray, u: FloatArray, lengths: ArrayLike | None) -> float:
-        model = self._model()
-        return model.score(z, lengths) if isinstance(model, HMM) else model.score(z, u, lengths)
+        z = self._seen(X)
+        return 2.0 * self.hmm_.learning.n_parameters - 2.0 * self.hmm_.score(z, lengths)
 
     def sample(self, n_samples: int = 1, random_state: RandomState = None) -> tuple[AnyArray, IndexArray]:
-        """Draw a sequence: observations (n, d) and their hidden states (n,); with covariates, `hmm_` does it."""
-        model = self._model()
-        if not isinstance(model, HMM):
-            raise ParameterError("what is drawn depends on the covariates: write found.hmm_.sample(covariates)")
-        z, states = model.sample(n_samples, seed=_generator(random_state))
+        """Draw a sequence: observations (n, d) and their hidden states (n,)."""
+        z, states = self._model().sample(n_samples, seed=_generator(random_state))
         return z.reshape(len(states), -1), states
 
     @property
@@ -279,7 +253,7 @@ class HMMEstimator(BaseEstimator):
 
     @property
     def transition_(self) -> FloatArray:
-        """(K, K) float64: ``transition_[i, j]`` = Pr[x_(t+1) = j | x_t = i], at the mean of covariates."""
+        """(K, K) float64: ``transition_[i, j]`` = Pr[x_(t+1) = j | x_t = i]."""
         return np.asarray(self._model().transition)
 
     @property
@@ -294,7 +268,7 @@ class HMMEstimator(BaseEstimator):
 
     # -------------------------------------------------------------------------------------------------- details
 
-    def _model(self) -> FittedHMM | FittedCovariateHMM:
+    def _model(self) -> FittedHMM:
         if not self.__sklearn_is_fitted__():
             raise NotFitted(f"this {type(self).__name__} is not fitted yet; call fit(X) first")
         return self.hmm_
@@ -305,21 +279,20 @@ class HMMEstimator(BaseEstimator):
     def __sklearn_tags__(self) -> "Tags":
         inherited: Any = super()  # its types are not declared
         tags = inherited.__sklearn_tags__()
-        tags.input_tags.allow_nan = self.covariates is None  # not in those
+        tags.input_tags.allow_nan = True
         tags.input_tags.positive_only = tags.input_tags.categorical = self.whole
         # Checks of other estimators exchange rows and look at single ones. Here the order of rows is that of time; the
         # tag that leaves these two checks out is the only one.
         tags.non_deterministic = True
         return tags
 
-    def _seen(self, X: ArrayLike) -> tuple[AnyArray, FloatArray]:
-        """Return observations as the emission takes them, and covariates."""
+    def _seen(self, X: ArrayLike) -> AnyArray:
+        """Return observations as the emission takes them."""
         self._model()
-        observations, covariates = self._checked(X, reset=False)
-        return self._handed(observations), covariates
+        return self._handed(self._checked(X, reset=False))
 
-    def _checked(self, X: ArrayLike, reset: bool) -> tuple[AnyArray, FloatArray]:
-        """Return observations (n, d), float64 with NaN or int64 with -1 where they are whole, and covariates (n, D)."""
+    def _checked(self, X: ArrayLike, reset: bool) -> AnyArray:
+        """Return observations (n, d), float64 with NaN, or int64 with -1 where they are whole."""
         name, table = type(self).__name__, np.zeros((0, 0))
         if is_installed("sklearn"):
             validate: Any = scikit_learn("utils.validation").validate_data
@@ -337,52 +310,16 @@ class HMMEstimator(BaseEstimator):
                 self.n_features_in_ = table.shape[1]
             elif table.shape[1] != self.n_features_in_:
                 raise ParameterError(f"{name}: X has {table.shape[1]} features, and {self.n_features_in_} were learned")
-        if reset:
-            self.covariate_columns_ = self._columns()
-        columns = self.covariate_columns_
-        others = np.delete(np.arange(self.n_features_in_), columns)
-        seen, covariates = table[:, others], table[:, columns]
-        gone = np.isnan(covariates)
-        if gone.any():
-            row, column = (int(i) for i in np.argwhere(gone)[0])
-            raise ParameterError(f"{name}: X[{row}, {columns[column]}] is NaN, a covariate: fill in what is missing")
-        return self._whole(seen, others) if self.whole else seen, covariates
+        return self._whole(table) if self.whole else table
 
-    def _columns(self) -> IndexArray:
-        """Return the columns of X that are covariates."""
-        given = () if self.covariates is None else self.covariates
-        if isinstance(given, str | int) or not isinstance(cast("object", given), Sequence | np.ndarray):
-            raise ParameterError(f"covariates={given!r} is no list; it names columns of X, such as covariates=[2]")
-        names: list[str] = list(getattr(self, "feature_names_in_", ()))
-        width = self.n_features_in_
-        found: list[int] = []
-        for one in given:
-            if isinstance(one, str):
-                if one not in names:
-                    wrong = unknown("column in covariates", one, names)
-                    raise ParameterError(wrong if names else f"covariates has {one!r}, and the columns of X no names")
-                found.append(names.index(one))
-            else:
-                column = whole_number("covariates", one, at_least=-width)
-                if column >= width:
-                    raise ParameterError(f"covariates has the column {column}, and X has n_features={width}")
-                found.append(column % width)
-        if self.covariates is not None and not found:
-            raise ParameterError("covariates is empty: name columns of X, or leave it out")
-        if len(set(found)) < len(found):
-            raise ParameterError(f"covariates={given!r} has a column twice")
-        if len(found) == width:
-            raise ParameterError(f"all columns of X, n_features={width}, are covariates: there are no observations")
-        return np.array(found, dtype=np.int64)
-
-    def _whole(self, found: FloatArray, columns: IndexArray) -> IndexArray:
+    def _whole(self, found: FloatArray) -> IndexArray:
         """Return whole numbers, -1 where one is missing."""
         gone = np.isnan(found)
         for wrong, what in ((found < 0.0, "Negative values in data"), (found != np.floor(found), "Fractions in data")):
             if (wrong & ~gone).any():
                 row, column = (int(i) for i in np.argwhere(wrong & ~gone)[0])
                 raise ParameterError(
-                    f"{what} passed to {type(self).__name__}: X[{row}, {columns[column]}] is {found[row, column]:g}; "
+                    f"{what} passed to {type(self).__name__}: X[{row}, {column}] is {found[row, column]:g}; "
                     "whole numbers from 0 on are needed, NaN where one is missing"
                 )
         return np.where(gone, -1.0, found).astype(np.int64)
@@ -394,17 +331,6 @@ class HMMEstimator(BaseEstimator):
     def _handed(self, X: AnyArray) -> AnyArray:
         """Return observations as the emission takes them."""
         return X
-
-
-class _How(TypedDict):
-    """What `HMM.fit` and `CovariateHMM.fit` both take."""
-
-    states: Any
-    restarts: int
-    prior: float | None
-    max_iterations: int
-    tol: float
-    seed: np.random.Generator
 
 
 def _check_unused(y: object, rows: int) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rlsuite.agents.learner import Learner
     from rlsuite.environments.tabular_env import TabularEnv
     from rlsuite.experiments.comparison import Comparison
-    from rlsuite.inference import HMM, HSMM, CovariateHMM, OnlineFilter
+    from rlsuite.inference import HMM, HSMM, OnlineFilter
     from rlsuite.models import MDP, POMDP, MarkovChain
     from rlsuite.planning import AlphaVectorSolution, BeliefPlan, ConstrainedSolution, ParetoFront, Solution
     from rlsuite.planning.pomdp.policy_graphs import PolicyGraph
@@ -246,13 +246,6 @@ def _of_hsmm(hsmm: "HSMM") -> Card:
     lasts = [f"{mean:.4g}" for mean in hsmm.durations.mean.tolist()]
     table = {"state": names(hsmm.state_labels, hsmm.n_states, "state"), "mean duration": lasts}
     return Card(type(hsmm).__name__, {**facts, "durations": type(hsmm.durations).__name__}, table)
-
-
-@card_of("CovariateHMM")
-def _of_covariate_hmm(hmm: "CovariateHMM") -> Card:
-    facts: dict[str, object] = {"states": hmm.n_states, "covariates": hmm.n_covariates}
-    facts["emission"] = type(hmm.emission).__name__
-    return Card(type(hmm).__name__, facts, figures=[lambda: diagram(hmm)])
 
 
 @card_of("OnlineFilter")

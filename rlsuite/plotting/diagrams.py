@@ -16,7 +16,7 @@ from rlsuite.plotting.style import Palette
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rlsuite.inference import HMM, HSMM, CovariateHMM
+    from rlsuite.inference import HMM, HSMM
     from rlsuite.models import MDP, POMDP, MarkovChain
     from rlsuite.planning import Solution
 
@@ -43,9 +43,7 @@ class _Way(NamedTuple):
 
 @figure_of_solution(on_grid=False)
 @takes_look
-def diagram(
-    model: "MDP | POMDP | HMM | HSMM | CovariateHMM | MarkovChain | Solution", **look: Unpack[AxesKeywords]
-) -> "Axes":
+def diagram(model: "MDP | POMDP | HMM | HSMM | MarkovChain | Solution", **look: Unpack[AxesKeywords]) -> "Axes":
     r"""The states of a model, and how one leads to another.
 
     States stand in the order in which they can be reached, from left to right; where an episode may begin the border is
@@ -57,8 +55,7 @@ def diagram(
         What to draw; of a solution its model, under the best actions alone. On the arrows of an MDP, and of a POMDP,
         whose states are hidden, stand the actions, their probabilities if they are not certain, and the rewards, or
         costs, that are not 0. In the states of a hidden Markov model stand the symbols that are most probable there,
-        and in those of a hidden semi-Markov model the mean duration. The transitions of a model with covariates are
-        those at its center; ``hmm.at(covariates)`` is the model elsewhere.
+        and in those of a hidden semi-Markov model the mean duration.
     **look
         Axes, title and limits: the keywords of `AxesKeywords`.
 

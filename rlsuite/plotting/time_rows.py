@@ -36,7 +36,7 @@ from rlsuite.rendering import colours
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rlsuite.inference import HMM, HSMM, CovariateHMM
+    from rlsuite.inference import HMM, HSMM
     from rlsuite.models import POMDP
     from rlsuite.planning import BeliefEpisodes
 
@@ -311,10 +311,9 @@ MOST_TIMES: Final = 20_000
 
 @takes_look
 def state_posteriors(
-    hmm: "HMM | HSMM | CovariateHMM",
+    hmm: "HMM | HSMM",
     z: ArrayLike,
     *,
-    covariates: ArrayLike | None = None,
     states: ArrayLike | None = None,
     path: bool = False,
     between: tuple[int, int] | None = None,
@@ -332,8 +331,6 @@ def state_posteriors(
         The model.
     z
         (T,) or (T, D), one sequence of observations.
-    covariates
-        Those of a `CovariateHMM`, which needs them.
     states
         (T,) int, the true states, to be drawn below; None: they are unknown.
     path
@@ -353,7 +350,7 @@ def state_posteriors(
     Raises
     ------
     ParameterError
-        If `z` is more than one sequence, `covariates`, `states` or `observation_labels` do not fit, `between` is not
+        If `z` is more than one sequence, `states` or `observation_labels` do not fit, `between` is not
         within the times, or there are more times than a figure can show.
     ModelError
         If an observation is not one of this model, or the sequence is impossible.
@@ -368,20 +365,17 @@ def state_posteriors(
     ['0', '0.5', '1', 'umbrella', 'none']
     """
     model: Any = hmm
-    if hasattr(model, "n_covariates") == (covariates is None):
-        raise ParameterError("covariates= are needed for a CovariateHMM, and for no other model")
-    seen = (z,) if covariates is None else (z, covariates)
-    smoothed: Any = model.smooth(*seen)
+    smoothed: Any = model.smooth(z)
     if isinstance(smoothed, list):
         raise ParameterError("state_posteriors draws one sequence, and z is a list of them: pass one of them")
-    filtered: Any = model.filter(*seen)
+    filtered: Any = model.filter(z)
     observed: Any = hmm.emission.check(z)
     times = _times(len(smoothed), between)
     truth = None if states is None else _checked_states(states, len(smoothed), hmm.n_states)[times]
     labels = _symbols(hmm, observation_labels)
     columns = np.asarray(observed).reshape(len(smoothed), -1)[times]
     n_rows = len(labels) if labels else TALL * min(columns.shape[1], MOST_CHANNELS)
-    decoded = np.asarray(model.decode(*seen), dtype=np.int64)[times] if path else None
+    decoded = np.asarray(model.decode(z), dtype=np.int64)[times] if path else None
     drawn = [(name, of) for name, of in (("true state", truth), ("best path", decoded)) if of is not None]
     axes = open_axes(look, _size(n_rows + 1.0 + len(drawn) + 0.5 * bool(drawn)))
 
@@ -433,7 +427,7 @@ def _checked_states(states: ArrayLike, length: int, n_states: int) -> NDArray[np
     return given.astype(np.int64)
 
 
-def _symbols(hmm: "HMM | HSMM | CovariateHMM", labels: Sequence[str] | None) -> list[str]:
+def _symbols(hmm: "HMM | HSMM", labels: Sequence[str] | None) -> list[str]:
     """Names of the symbols; empty if observations are numbers, or too many for a row each."""
     n_symbols: int | None = getattr(hmm.emission, "n_symbols", None)
     if labels is not None and (n_symbols is None or len(labels) != n_symbols):

@@ -6,7 +6,7 @@ import shlex
 import numpy as np
 import pytest
 
-from rlsuite.inference import HMM, HSMM, CovariateHMM, Gaussian, PoissonDurations
+from rlsuite.inference import HMM, HSMM, Gaussian, PoissonDurations
 from rlsuite.models import MarkovChain
 
 HEAD = "observation,state\n"
@@ -123,7 +123,7 @@ def test_the_number_of_states_is_chosen(rlsuite, rlsuite_json, tmp_path):
     assert "did you mean 'bic'" in rlsuite("fit", "days.csv", "--states", "1,2", "--criterion", "bicc").err
 
 
-def test_durations_and_covariates(rlsuite, rlsuite_json, tmp_path):
+def test_durations(rlsuite, rlsuite_json, tmp_path):
     moves, levels = [[0, 1], [1, 0]], Gaussian([2.0, 0.0], [1.0, 1.0])
     z, _ = HSMM([1, 0], moves, levels, PoissonDurations([20.0, 8.0])).sample(400, seed=1)
     (tmp_path / "meter.csv").write_text("observation\n" + "".join(f"{x!r}\n" for x in z.tolist()))
@@ -143,32 +143,8 @@ def test_durations_and_covariates(rlsuite, rlsuite_json, tmp_path):
     assert HSMM.read(tmp_path / "hsmm.npz").durations.table.shape == (2, 60)
     smoothed = rlsuite_json(*shlex.split(line.err.partition("next: rlsuite ")[2]), "--decode")
     assert smoothed["path"] == HSMM.read(tmp_path / "hsmm.npz").decode(z[:2].round(4)).tolist()
-    # Covariates: with states that are known, and without.
-    heat = np.random.default_rng(0).normal(size=600)
-    truth = CovariateHMM([1, 0], [[0.9, 0.1], [0.2, 0.8]], Gaussian([0.0, 3.0], [1.0, 1.0]), [[0, 1.2], [0, 0]])
-    z, states = truth.sample(heat, seed=1)
-    table = zip(z.tolist(), heat.tolist(), states.tolist(), strict=True)
-    (tmp_path / "heat.csv").write_text(
-        "observation,Heat,state\n" + "".join(f"{x!r},{u!r},{'ab'[k]}\n" for x, u, k in table)
-    )
-    found = rlsuite_json("fit", "heat.csv", "--covariates", "Heat", "--save", "cov.npz")
-    model = CovariateHMM.read(tmp_path / "cov.npz")
-    assert model.state_labels == ("a", "b")
-    expected = CovariateHMM.from_hmm(truth.at(0.0), 1).fit(z, heat, states=states)
-    np.testing.assert_allclose(found["slope"], expected.slope, atol=1e-6)
-    assert found["log_likelihood"] == model.score(z, heat)
-    assert rlsuite("show", "cov.npz").out.splitlines()[0] == "cov.npz: CovariateHMM"
-    done = rlsuite("fit", "heat.csv", "--covariates", "heat", "--save", "cov.npz")
-    assert ["a", "b", f"{expected.slope[0, 1, 0]:.6g}"] in [line.split() for line in done.out.splitlines()]
-    filtered = rlsuite_json(*shlex.split(done.err.partition("next: rlsuite ")[2]), "--smooth")
-    np.testing.assert_allclose(filtered["smoothed"], model.smooth(z, heat))
-    hidden = rlsuite_json("fit", "heat.csv", "--covariates", "heat", "--states", 2, "--ridge", 1)
-    assert np.abs(hidden["slope"]).max() > 0.5
-    (tmp_path / "gap.csv").write_text("observation,heat\n0.5,1\n0.1,?\n")
+    (tmp_path / "heat.csv").write_text("observation,state\n0.5,a\n0.1,b\n")
     for words, said in (
-        ("fit heat.csv --covariates heet", "did you mean 'heat'"),
-        ("fit heat.csv --covariates heat,Heat", "--covariates heat,Heat has a column twice"),
-        ("fit gap.csv --covariates heat --states 1", "heat is '?' in row 2; covariates are numbers"),
         ("fit heat.csv --durations poisson", "--durations learns hidden states: give --states K"),
         (
             "fit heat.csv --durations poison --states 2",
@@ -176,13 +152,9 @@ def test_durations_and_covariates(rlsuite, rlsuite_json, tmp_path):
         ),
         ("fit heat.csv --durations 9 --states 1", "two at least"),
         ("fit heat.csv --durations 9 --states 1,2", "--states 1,2 chooses among plain models; give one number"),
-        ("fit heat.csv --durations 9 --covariates heat", "leave one of them out"),
-        ("fit heat.csv --ridge 1", "give --covariates COLUMN"),
-        ("filter cov.npz 1 2", "--file TABLE, and the titles of 1 of its columns"),
-        ("filter hsmm.npz 1 2 --covariates heat", "the transitions of hsmm.npz depend on none"),
         ("filter hsmm.npz 1 2 --best-action", "--best-action applies only to POMDPs"),
         ("solve hsmm.npz", "has no actions; use 'rlsuite filter'"),
-        ("solve cov.npz --gamma 0.9", "leave gamma out"),
+        ("solve hsmm.npz --gamma 0.9", "leave gamma out"),
     ):
         done = rlsuite(*words.split())
         assert (done.code, said in done.err) == (2, True), (words, done.err)
@@ -204,3 +176,23 @@ def test_mistakes_are_answered(rlsuite, tmp_path):
     assert "unknown" in rlsuite("fit", "days.csv", "--states", 2, "--emission", "gauss").err
     assert "there is no file" in rlsuite("fit", "missing.csv").err
     assert ".npz" in rlsuite("fit", "days.csv", "--states", 2, "--save", "hmm.txt").err
+
+
+def test_columns_of_any_title(rlsuite, rlsuite_json, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"{t},{20 + t % 2 + rng.normal()!r},{rng.normal()!r},{t // 15}" for t in range(60)]
+    (tmp_path / "sensor.csv").write_text("\n".join(["time,temperature,vibration 2,run", *rows]))
+    words = ("fit", "sensor.csv", "--states", 2, "--columns", "Temperature,vibration 2", "--save", "hmm.npz")
+    found = rlsuite_json(*words, "--group", "run")
+    assert [*found["emission"]] == ["temperature", "vibration 2"]
+    model, table = HMM.read(tmp_path / "hmm.npz"), np.loadtxt(tmp_path / "sensor.csv", delimiter=",", skiprows=1)
+    assert found["log_likelihood"] == model.score(table[:, 1:3], [15] * 4)
+    done = rlsuite(*words)
+    filtered = rlsuite_json(*shlex.split(done.err.partition("next: rlsuite ")[2]))
+    np.testing.assert_allclose(filtered["beliefs"], HMM.read(tmp_path / "hmm.npz").filter(table[:, 1:3]))
+    titles = "time, temperature, vibration 2, run"
+    for command in ("fit sensor.csv --states 2", "filter hmm.npz --file sensor.csv"):
+        done = rlsuite(*command.split())
+        assert (done.code, f"only {titles}: write --columns" in done.err) == (2, True), done.err
+        done = rlsuite(*command.split(), "--columns", "temprature")
+        assert (done.code, "did you mean 'temperature'? (choices: run, t" in done.err) == (2, True), done.err

@@ -20,7 +20,6 @@ from rlsuite.approximation.batch import Batch
 from rlsuite.approximation.deep import DQN, AutoencoderFeatures
 from rlsuite.experiments import Experiment
 from rlsuite.inference import (
-    AutoregressiveGaussian,
     Categorical,
     FittedHMM,
     Gaussian,
@@ -29,7 +28,6 @@ from rlsuite.inference import (
     Poisson,
     Product,
 )
-from rlsuite.inference.covariate_hmm import FittedCovariateHMM
 from rlsuite.inference.durations import NegativeBinomialDurations, PoissonDurations, TableDurations
 from rlsuite.inference.hsmm import FittedHSMM
 from rlsuite.models.functions import explore
@@ -38,10 +36,6 @@ from rlsuite.planning import BoundsTrace
 NOT_OF_THE_CLASS = {
     ("HMM", "fit"): "what was learned also says how",
     ("HSMM", "fit"): "what was learned also says how",
-    ("CovariateHMM", "fit"): "what was learned also says how",
-    ("CovariateHMM", "replace"): "what was learned is not true of a changed copy",
-    ("FittedCovariateHMM", "read"): "how it was learned is not in a file",
-    ("FittedCovariateHMM", "from_hmm"): "a plain model was not learned so",
     ("FittedHSMM", "read"): "how it was learned is not in a file",
     ("FittedHSMM", "from_hmm"): "a plain model was not learned so",
     ("HSMM", "replace"): "what was learned is not true of a changed copy",
@@ -143,10 +137,6 @@ LIGHT = [0.5, 0.5], [[0, 1], [1, 0]], O, [[0.5, 0.5], [1, 0]]
 
 def hsmm() -> rl.HSMM:
     return rl.HSMM(*LIGHT)
-
-
-def covariate_hmm() -> rl.CovariateHMM:
-    return rl.CovariateHMM.from_hmm(hmm(), 1)
 
 
 def read(model: Any, suffix: str) -> Callable[[Any, Path], Any]:
@@ -272,15 +262,12 @@ CALLS: dict[type, dict[str, list[Callable[[Any, Path], Any]]]] = {
     FittedHMM: {},
     rl.HSMM: {"read": [read(hsmm, ".npz")], "from_hmm": [lambda c, _: c.from_hmm(hmm())]},
     FittedHSMM: {},
-    rl.CovariateHMM: {"read": [read(covariate_hmm, ".npz")], "from_hmm": [lambda c, _: c.from_hmm(hmm(), 2)]},
-    FittedCovariateHMM: {},
     TableDurations: {"fit_weighted": [lambda c, _: c(LIGHT[3]).fit_weighted(np.ones((2, 2)), 0.0)]},
     PoissonDurations: {"fit_weighted": [lambda c, _: c([2.0]).fit_weighted(np.ones((1, 9)), 0.0)]},
     NegativeBinomialDurations: {"fit_weighted": [lambda c, _: c([2.0], [1.0]).fit_weighted(np.ones((1, 9)), 0.0)]},
     Categorical: emission([0, 1, 0], lambda c: c(O)),
     Poisson: emission([0, 1, 4], lambda c: c([1.0, 2.0])),
     Gaussian: emission(POINTS, lambda c: c(np.eye(2), np.ones((2, 2)))),
-    AutoregressiveGaussian: emission(POINTS, lambda c: c([0.0, 1.0], [[0.5], [0.1]], [1.0, 1.0])),
     MultivariateGaussian: emission(POINTS, lambda c: c(np.eye(2), [np.eye(2)] * 2)),
     Mixture: emission([0, 1, 4], lambda c: c([[0.5, 0.5]] * 2, Poisson([1.0, 2.0, 3.0, 4.0]))) | {"from_data": []},
     Product: emission([0, 1, 4], lambda c: c([Poisson([1.0, 2.0])])) | {"from_data": []},

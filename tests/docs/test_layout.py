@@ -44,9 +44,6 @@ FAMILIES = {
     "inference/emissions/test_emissions": (
         "inference/emissions: base before_learning categorical gaussian mixture poisson product"
     ),
-    "inference/test_covariate_hmm": (
-        "inference: covariate_learning covariate_passes covariates multinomial_logit; reference: covariate_hmm"
-    ),
     "inference/test_hsmm": "inference: durations segment_passes segments; reference: hsmm",
     "inference/test_estimators": "inference: hmm_estimator",
     "inference/test_baum_welch": "inference: expectation_maximisation",

@@ -1,6 +1,5 @@
 """Estimators of hidden Markov models: scikit-learn's checks, its tools, and the numbers of HMM and of hmmlearn."""
 
-import importlib.util
 import itertools
 
 import numpy as np
@@ -33,7 +32,7 @@ def two_levels(n=300, seed=0, apart=6.0, width=2):
 
 @pytest.mark.filterwarnings("ignore")
 def test_checks_of_scikit_learn():
-    for estimator in (*(kind() for kind in ALL), rl.GaussianHMM(covariates=[0])):
+    for estimator in (kind() for kind in ALL):
         results = check_estimator(estimator, on_fail=None)
         failed = {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
         assert failed == {}, estimator
@@ -184,17 +183,15 @@ def density(found, k, row):
 
 
 def test_gaps_and_sequences_of_any_length_are_sums_over_all_paths():
-    """And so is the likelihood with covariates; the first guess does not count moves between sequences."""
+    """The first guess does not count moves between sequences."""
     rng = np.random.default_rng(0)
     X, _ = two_levels(n=150, apart=3.0)
     X[rng.random(X.shape) < 0.2] = np.nan
     counts, lengths = np.floor(np.abs(X)), [1, 60, 3, 1, 80, 5]
-    numbers = np.column_stack([counts, rng.normal(size=150)])
     for estimator, data in (
         (rl.MixtureHMM(2, random_state=0, max_iter=20), X),
         (rl.PoissonHMM(2, random_state=0, n_init=3), counts),
         (rl.CategoricalHMM(2, random_state=0, n_init=3), counts),
-        (rl.PoissonHMM(2, covariates=[2], random_state=0, ridge=1.0), numbers),
     ):
         found = estimator.fit(data, lengths=lengths)
         assert found.hmm_.learning.reached_.max() == found.hmm_.learning.log_posteriors_[-1]
@@ -202,12 +199,9 @@ def test_gaps_and_sequences_of_any_length_are_sums_over_all_paths():
         z, parts = data[:12], [4, 1, 7]
         total = 0.0
         for part in np.split(z, np.cumsum(parts)[:-1]):
-            matrices = np.broadcast_to(found.transition_, (len(part), 2, 2))
-            if found.covariates is not None:
-                matrices = found.hmm_.transitions(part[:, 2])
             probability = 0.0
             for path in itertools.product(range(2), repeat=len(part)):
-                moved = [matrices[t, i, j] for t, (i, j) in enumerate(itertools.pairwise(path))]
+                moved = [found.transition_[pair] for pair in itertools.pairwise(path)]
                 seen = [density(found, k, row[:2]) for k, row in zip(path, part, strict=True)]
                 probability += found.start_[path[0]] * np.prod(moved) * np.prod(seen)
             total += np.log(probability)
@@ -224,67 +218,6 @@ def test_gaps_and_sequences_of_any_length_are_sums_over_all_paths():
     assert (one.predict(X) == other.predict(1e-6 * X)).all()
     assert other.means_ * 1e6 == pytest.approx(one.means_, rel=1e-6)
     assert other.score(1e-6 * X) == pytest.approx(one.score(X) + 2 * np.log(1e6), abs=1e-6)
-
-
-def test_covariates_are_columns():
-    heat = np.random.default_rng(0).normal(size=1_500)
-    levels = Gaussian([0.0, 3.0], [1.0, 1.0])
-    truth = rl.CovariateHMM([1, 0], [[0.95, 0.05], [0.2, 0.8]], levels, [[0, 1.2], [0, 0]])
-    meter, states = truth.sample(heat, seed=1)
-    X, lengths = np.column_stack([heat, meter]), [1_000, 500]
-    found = rl.GaussianHMM(2, covariates=[0], random_state=0).fit(X, lengths=lengths)
-    model = found.hmm_
-    z, u = meter[:, None], heat[:, None]
-    plain = rl.GaussianHMM(2, random_state=0).fit(z, lengths=lengths).hmm_
-    same = rl.CovariateHMM.from_hmm(plain, 1).fit(z, u, lengths)
-    assert model.learning.log_likelihood == pytest.approx(same.learning.log_likelihood, abs=1e-2)
-    assert np.abs(model.slope).max() == pytest.approx(np.abs(same.slope).max(), abs=0.05)
-    assert np.array_equal(found.predict(X, lengths), model.decode(z, u, lengths))
-    assert np.array_equal(found.predict_proba(X, lengths), model.smooth(z, u, lengths))
-    assert found.score(X, lengths=lengths) == model.score(z, u, lengths) / 1_500
-    assert found.score_samples(X, lengths).sum() == pytest.approx(model.score(z, u, lengths), abs=1e-9)
-    assert found.bic(X, lengths) == pytest.approx(model.learning.bic, abs=1e-6)
-    assert found.bic(X, lengths) < rl.GaussianHMM(2, random_state=0).fit(z, lengths=lengths).bic(z, lengths)
-    # From complete data, the model is that of `fit` with the states; by number from the end, and by name.
-    known = rl.GaussianHMM(2, covariates=[-2], random_state=0).fit(X, states=states).hmm_
-    assert np.abs(known.slope - truth.fit(z, u, states=states).slope).max() < 1e-6
-    if importlib.util.find_spec("pandas"):
-        frame = importlib.import_module("pandas").DataFrame({"heat": heat, "meter": meter})
-        named = rl.GaussianHMM(2, covariates=["heat"], random_state=0).fit(frame, lengths=lengths)
-        assert named.score(frame) == found.score(X)
-        with pytest.raises(ParameterError, match="did you mean 'heat'"):
-            rl.GaussianHMM(2, covariates=["heet"]).fit(frame)
-    # In pipelines and searches.
-    scaled = make_pipeline(StandardScaler(), rl.GaussianHMM(2, covariates=[0], random_state=0))
-    assert (scaled.fit(X).predict(X) == states).mean() > 0.9 or (scaled.predict(X) == 1 - states).mean() > 0.9
-    estimator = clone(rl.GaussianHMM(covariates=[0], random_state=0, ridge=1.0))
-    search = GridSearchCV(estimator, {"n_states": [1, 2]}, cv=KFold(2)).fit(X[:600])
-    assert search.best_params_ == {"n_states": 2}
-    for covariates, words in (
-        ([2], "covariates has the column 2, and X has n_features=2"),
-        ([-3], "covariates"),
-        ([0, -2], "has a column twice"),
-        ([0, 1], "there are no observations"),
-        ([], "covariates is empty"),
-        ("heat", r"covariates='heat' is no list.*covariates=\[2\]"),
-        (["heat"], "has 'heat', and the columns of X no names"),
-    ):
-        with pytest.raises(ParameterError, match=words):
-            rl.GaussianHMM(2, covariates=covariates).fit(X)
-    for call, words in (
-        (lambda: found.predict(np.where(X > 3, np.nan, X) * [np.nan, 1]), r"X\[0, 0\] is NaN, a covariate: fill in"),
-        (lambda: found.sample(3), r"hmm_.sample\(covariates\)"),
-        (lambda: rl.GaussianHMM(2, covariates=[0], ridge=-1).fit(X), "ridge=-1 is negative"),
-    ):
-        with pytest.raises(ParameterError, match=words):
-            call()
-    coin = rl.CategoricalHMM(2, covariates=[0], random_state=0, ridge=1.0).fit(np.column_stack([X[:, 0], X[:, 0] > 0]))
-    coin.hmm_ = coin.hmm_.replace(emission=[[1, 0], [1, 0]])
-    assert coin.score_samples([[1, 0], [1, 0]]) == pytest.approx([0, 0])
-    assert coin.score([[1, 1], [1, 0]]) == -np.inf
-    for impossible in (coin.score_samples, coin.predict_proba):
-        with pytest.raises(ModelError, match=r"z\[t=0\] is 1, which is impossible"):
-            impossible([[1, 1], [1, 0]])
 
 
 def test_against_hmmlearn():

@@ -42,7 +42,6 @@ def test_models_solutions_and_agents_show_themselves():
     assert "&lt;storm&gt;" in card
     assert "<storm>" not in card
     card_of(hmm.online(), figure=False)
-    assert "<dt>covariates</dt><dd>3</dd>" in card_of(rl.CovariateHMM.from_hmm(hmm, 3), figure=True)
     card_of(MarkovChain([[0.5, 0.5], [0.0, 1.0]]), figure=True)
     agent = rl.QLearning()
     assert "It has learned nothing yet." in card_of(agent, figure=False)

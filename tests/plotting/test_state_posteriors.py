@@ -3,7 +3,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from rlsuite.errors import ModelError, ParameterError
-from rlsuite.inference import HMM, CovariateHMM, Gaussian, MultivariateGaussian
+from rlsuite.inference import HMM, Gaussian, MultivariateGaussian
 from rlsuite.plotting import Palette, state_posteriors
 from rlsuite.plotting.time_rows import MOST_TIMES
 
@@ -42,9 +42,6 @@ def test_areas_add_up_to_one(weather):
         assert edges.tolist() == (np.arange(41) - 0.5).tolist()
     np.testing.assert_allclose(areas(ax)[-1].get_data().values, 1.0)
     np.testing.assert_allclose(borders(ax), np.cumsum(filtered, axis=1)[:, :2].T, atol=1e-14)
-    # With covariates, whose slopes are 0 here, it is the same figure.
-    same = state_posteriors(CovariateHMM.from_hmm(weather, 2), z, covariates=np.ones((40, 2)), path=True)
-    np.testing.assert_allclose(borders(same), borders(ax), atol=1e-12)
 
 
 def test_symbols_have_rows(casino, labelled):
@@ -140,9 +137,6 @@ def test_sequences_that_cannot_be_drawn(casino, weather):
         state_posteriors(casino, [[0, 1], [2]])
     with pytest.raises(ParameterError, match=r"choose some, as with between=\(0, 2000\)"):
         state_posteriors(casino, np.zeros(MOST_TIMES + 1, dtype=np.int64))
-    for model, covariates in ((casino, THROWS), (CovariateHMM.from_hmm(casino, 1), None)):
-        with pytest.raises(ParameterError, match="covariates= are needed for a CovariateHMM, and for no other model"):
-            state_posteriors(model, THROWS, covariates=covariates)
     with pytest.raises(ParameterError, match="the observations are not symbols"):
         state_posteriors(weather, [0.5], observation_labels=["x"])
     with pytest.raises(ModelError):

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 from rlsuite.core.public_names import loaded_on_first_use as _loaded_on_first_use
 
 if TYPE_CHECKING:
-    from rlsuite.inference.emissions.autoregressive import AutoregressiveGaussian as AutoregressiveGaussian
-    from rlsuite.inference.emissions.autoregressive import lagged as lagged
     from rlsuite.inference.emissions.base import Emission as Emission
     from rlsuite.inference.emissions.base import Likelihoods as Likelihoods
     from rlsuite.inference.emissions.base import LogDensity as LogDensity
