@@ -104,7 +104,7 @@ def check_writable(path: Path, flag: str, suffixes: tuple[str, ...]) -> None:
     if not os.access(path.parent, os.W_OK):
         raise FileError(f"cannot write {path}: the folder {path.parent} is not writable")
     if path.suffix.lower() == ".mp4":
-        from rlsuite.plotting.movie_files import suffix_of
+        from rlsuite.plotting.pages import suffix_of
 
         suffix_of(path)
 

@@ -18,8 +18,6 @@ from rlsuite.plotting.curves import value_error as value_error
 from rlsuite.plotting.densities import arm_posteriors as arm_posteriors
 from rlsuite.plotting.diagrams import diagram as diagram
 from rlsuite.plotting.durations import state_durations as state_durations
-from rlsuite.plotting.episode_movies import belief_movie as belief_movie
-from rlsuite.plotting.episode_movies import walk_movie as walk_movie
 from rlsuite.plotting.exploring import explore as explore
 from rlsuite.plotting.figure import AxesKeywords as AxesKeywords
 from rlsuite.plotting.figure import ColourKeywords as ColourKeywords
@@ -32,8 +30,10 @@ from rlsuite.plotting.fronts import pareto_front as pareto_front
 from rlsuite.plotting.graphs import policy_graph as policy_graph
 from rlsuite.plotting.intervals import mean_curves as mean_curves
 from rlsuite.plotting.intervals import style_axes as style_axes
+from rlsuite.plotting.movies import belief_movie as belief_movie
 from rlsuite.plotting.movies import learning_movie as learning_movie
 from rlsuite.plotting.movies import planning_movie as planning_movie
+from rlsuite.plotting.movies import walk_movie as walk_movie
 from rlsuite.plotting.parameter_maps import parameter_map as parameter_map
 from rlsuite.plotting.parameter_studies import parameter_study as parameter_study
 from rlsuite.plotting.plane import policy_map as policy_map

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -59,7 +60,7 @@ MOST_POINTS: Final = 1_000
 Table: TypeAlias = Mapping[str, Sequence[object]]
 """Columns of equal length, by title."""
 
-Draw: TypeAlias = "Callable[[], Axes]"
+Draw: TypeAlias = "Callable[..., Axes]"
 
 
 class Card(NamedTuple):
@@ -150,12 +151,20 @@ def _table(card: Card) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
-def _figure(card: Card) -> str:
+def draw_card(card: Card, **look: Any) -> "Axes | None":
+    """Draw the first of its figures that can be drawn; None if there is none."""
     for draw in card.figures:
-        with warnings.catch_warnings(), for_a_file(), suppress(ParameterError, UnsuitableEnvironment, NotLearned):
+        with warnings.catch_warnings(), suppress(ParameterError, UnsuitableEnvironment, NotLearned):
             warnings.simplefilter("ignore", RlsuiteWarning)
-            return f'<figure role="img" aria-label="{escape(card.title)}">{svg_of(draw(), card.title)}</figure>'
-    return ""
+            return draw(**look)
+    return None
+
+
+def _figure(card: Card) -> str:
+    with for_a_file():
+        ax = draw_card(card)
+    label = escape(card.title)
+    return "" if ax is None else f'<figure role="img" aria-label="{label}">{svg_of(ax, card.title)}</figure>'
 
 
 def _titled(what: str, name: str) -> str:
@@ -170,8 +179,8 @@ def _of_mdp(mdp: "MDP") -> Card:
     facts: dict[str, object] = {"states": mdp.n_states, "actions": mdp.n_actions, "transitions": mdp.n_transitions}
     facts |= {"gamma": mdp.gamma, "kind": mdp.kind} | _labels(mdp.labels)
     layout = mdp.layout
-    on_grid = [] if layout is None else [lambda: _grid(layout, mdp.n_states)]
-    small = [lambda: diagram(mdp)] if mdp.n_states <= FEW_STATES else []
+    on_grid = [] if layout is None else [partial(_grid, layout, mdp.n_states)]
+    small = [partial(diagram, mdp)] if mdp.n_states <= FEW_STATES else []
     return Card(_titled("MDP", mdp.name), facts, _transitions(mdp), (), [*on_grid, *small], mdp.n_transitions)
 
 
@@ -180,9 +189,10 @@ def _labels(labels: Mapping[str, BoolArray]) -> dict[str, object]:
     return {"labels": ", ".join(f"{label} ({mask.sum()})" for label, mask in labels.items())} if labels else {}
 
 
-def _grid(where: "GridLayout | TabularEnv", n_states: int) -> "Axes":
+def _grid(where: "GridLayout | TabularEnv", n_states: int, **look: Any) -> "Axes":
     """A map without values, and without the sentence that says so."""
-    ax = value_map(where, np.full(n_states, np.nan), title="")
+    look.setdefault("title", "")
+    ax = value_map(where, np.full(n_states, np.nan), **look)
     for caption in [text for text in ax.texts if text.get_gid() == CAPTION_ID]:
         caption.remove()
     return ax
@@ -214,7 +224,7 @@ def _transitions(mdp: "MDP") -> Table:
 def _of_pomdp(pomdp: "POMDP") -> Card:
     facts: dict[str, object] = {"states": pomdp.n_states, "actions": pomdp.n_actions}
     facts |= {"observations": pomdp.n_observations}
-    small = [lambda: diagram(pomdp)] if pomdp.n_states <= FEW_STATES else []
+    small = [partial(diagram, pomdp)] if pomdp.n_states <= FEW_STATES else []
     facts |= {"gamma": pomdp.gamma} | _labels(pomdp.labels)
     return Card(_titled("POMDP", pomdp.name), facts, _transitions(pomdp.mdp), (), small, pomdp.mdp.n_transitions)
 
@@ -223,7 +233,7 @@ def _of_pomdp(pomdp: "POMDP") -> Card:
 def _of_env(env: "TabularEnv") -> Card:
     model: Any = env.model
     card = card_of_object(model)
-    on_grid = [lambda: _grid(env, model.n_states)]
+    on_grid = [partial(_grid, env, model.n_states)]
     return card._replace(title=_titled(type(env).__name__, model.name), figures=[*on_grid, *card.figures])
 
 
@@ -231,13 +241,13 @@ def _of_env(env: "TabularEnv") -> Card:
 def _of_chain(chain: "MarkovChain") -> Card:
     facts: dict[str, object] = {"states": chain.n_states, "recurrent classes": len(chain.recurrent_classes)}
     facts |= _labels(chain.labels)
-    return Card("MarkovChain", facts, figures=[lambda: diagram(chain)])
+    return Card("MarkovChain", facts, figures=[partial(diagram, chain)])
 
 
 @card_of("HMM")
 def _of_hmm(hmm: "HMM") -> Card:
     facts = {"states": hmm.n_states, "emission": type(hmm.emission).__name__}
-    return Card(type(hmm).__name__, facts, figures=[lambda: diagram(hmm)])
+    return Card(type(hmm).__name__, facts, figures=[partial(diagram, hmm)])
 
 
 @card_of("HSMM")
@@ -269,8 +279,8 @@ def _of_solution(solution: "Solution") -> Card:
         "method": f"{solution.method}, {counted(solution.iterations, 'iteration')}",
         "seconds": f"{solution.seconds:.3g}",
     }
-    on_grid = [] if layout is None else [lambda: value_map(layout, solution, title="")]
-    in_line = [lambda: state_values(solution)] if mdp.n_states <= MOST_POINTS else []
+    on_grid = [] if layout is None else [partial(value_map, layout, solution, title="")]
+    in_line = [partial(state_values, solution)] if mdp.n_states <= MOST_POINTS else []
     figures = [*on_grid, *in_line]
     return Card(_titled(type(solution).__name__, mdp.name), facts, solution.columns(), figures=figures)
 
@@ -298,7 +308,7 @@ def _of_constrained(plan: "ConstrainedSolution") -> Card:
 def _of_front(front: "ParetoFront") -> Card:
     table = dict(zip(front.names, front.points.T.tolist(), strict=True))
     facts = {"corners": len(front.points), "error at most": f"{front.error_bound:.3g}", "converged": front.converged}
-    return Card("ParetoFront", facts, table, figures=[lambda: pareto_front(front)])
+    return Card("ParetoFront", facts, table, figures=[partial(pareto_front, front)])
 
 
 @card_of("BeliefPlan")
@@ -318,9 +328,9 @@ def _of_plan(plan: "BeliefPlan") -> Card:
 
 @card_of("AlphaVectorSolution")
 def _of_vectors(plan: "AlphaVectorSolution") -> Card:
-    by_size: dict[int, Draw] = {2: lambda: alpha_vectors(plan), 3: lambda: belief_simplex(plan)}
+    by_size: dict[int, Draw] = {2: partial(alpha_vectors, plan), 3: partial(belief_simplex, plan)}
     drawn = [by_size[plan.pomdp.n_states]] if plan.pomdp.n_states in by_size else []
-    figures = [*drawn, lambda: policy_graph(plan), lambda: gap(plan)]
+    figures = [*drawn, partial(policy_graph, plan), partial(gap, plan)]
     card = _of_plan(plan)
     facts = {**card.facts, "vectors": plan.n_vectors}
     return card._replace(title=_titled(card.title, plan.pomdp.name), facts=facts, figures=figures)
@@ -328,7 +338,7 @@ def _of_vectors(plan: "AlphaVectorSolution") -> Card:
 
 @card_of("PolicyGraph")
 def _of_graph(graph: "PolicyGraph") -> Card:
-    return Card("PolicyGraph", {"nodes": len(graph.actions)}, figures=[lambda: policy_graph(graph)])
+    return Card("PolicyGraph", {"nodes": len(graph.actions)}, figures=[partial(policy_graph, graph)])
 
 
 # ---------------------------------------------------------------------------------------------------- learning
@@ -351,7 +361,7 @@ def _of_agent(agent: "Learner") -> Card:
         best = np.where(np.isfinite(q).any(axis=1), q.argmax(axis=1), -1)
         actions = {f"q {a}": column.tolist() for a, column in enumerate(q.T)}
         table = {"state": range(len(q)), "best action": best.tolist(), **actions}
-    figures = [] if record is None else [lambda: evaluation(given), lambda: episode_return(given)]
+    figures = [] if record is None else [partial(evaluation, given), partial(episode_return, given)]
     return Card(type(agent).__name__, facts, table, figures=figures)
 
 
@@ -370,7 +380,7 @@ def _of_results(results: "Results") -> Card:
         facts |= {results.unit: int(results.time[-1]) if results.time.size else 0}
     optimum = results.records[0].optimal_value if results.records else None
     facts |= {} if optimum is None else {"optimal value": optimum}
-    figures = [lambda: evaluation(results), lambda: episode_return(results)]
+    figures = [partial(evaluation, results), partial(episode_return, results)]
     return Card(in_title(results.environment, results.agent), facts, figures=figures)
 
 

@@ -1,7 +1,7 @@
 """Sliders in a notebook or on a page: change a reward, a probability or the discount, and see the answer change.
 
-In a notebook Python answers each time, through a widget (extra ``widgets``). A page holds the answers to all positions
-of its sliders, and needs neither Python nor a network. `exploring.js` draws for both.
+In a notebook Python answers each time, through a widget (extra ``widgets``). A page holds pictures of the answers to
+all positions of its sliders, and needs neither Python nor a network.
 """
 
 import inspect
@@ -17,15 +17,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
+from PIL import Image
 
+from rlsuite.core.checks import is_array
 from rlsuite.core.files import replacing
 from rlsuite.core.narrowing import is_sequence
 from rlsuite.errors import ConvergenceWarning, MissingPackage, ParameterError, RlsuiteError
-from rlsuite.plotting.explorer_pictures import Picture, extremes, look, picture_of_answer
-from rlsuite.plotting.figure import in_script
+from rlsuite.plotting.cards import card_of_object, draw_card
+from rlsuite.plotting.figure import for_a_file
+from rlsuite.plotting.pages import Frame, Slider, page_of, part, picture_of
+from rlsuite.plotting.time_rows import state_probabilities
 
-if TYPE_CHECKING:  # it is newer than the oldest typing_extensions that is allowed
-    from typing_extensions import TypeIs
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from typing_extensions import TypeIs  # newer than the oldest typing_extensions that is allowed
 
 POSITIONS: Final = 11
 """Positions of a slider whose ends are given."""
@@ -33,7 +38,7 @@ POSITIONS: Final = 11
 MOST_POSITIONS: Final = 1_001
 """Positions of one slider."""
 
-MOST_PICTURES: Final = 2_000
+MOST_PICTURES: Final = 300
 """Pictures on a page."""
 
 MOST_BYTES: Final = 16_000_000
@@ -47,56 +52,18 @@ KEPT: Final = 500
 
 Range: TypeAlias = "Sequence[float] | Sequence[str]"
 
-STYLE: Final = """
-.rlsuite-explorer { font: 14px/1.4 system-ui, sans-serif; max-width: 60em }
-.rlsuite-explorer label { display: grid; grid-template-columns: 9em 1fr 6em; gap: 1em; align-items: center }
-.rlsuite-explorer input { accent-color: #0072b2 }
-.rlsuite-explorer output { display: block; margin: 0.5em 0; min-height: 1.4em }
-.rlsuite-explorer svg { background: #fff; border-radius: 4px; width: 100%; font-family: system-ui, sans-serif }
-"""
 
-PAGE: Final = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark }}
-body {{ max-width: 60em; margin: 1em auto; padding: 0 1em; font-family: system-ui, sans-serif }}
-h1 {{ font-size: 1.5em }}
-{style}</style>
-<h1>{title}</h1>
-<div id="explorer"></div>
-<script type="module">
-{script}
-const page = {data};
-const changed = [];
-const known = {{ look: page.look, sliders: page.sliders, at: page.at }};
-const number = () => known.at.reduce((before, at, slider) => before * page.sliders[slider].texts.length + at, 0);
-render({{
-  el: document.getElementById("explorer"),
-  model: {{
-    get: (name) => (name === "picture" ? page.pictures[number()] : known[name]),
-    set: (name, value) => {{ known[name] = value; }},
-    save_changes: () => changed.forEach((draw) => draw()),
-    on: (event, draw) => changed.push(draw),
-  }},
-}});
-</script>
-</html>
-"""
+class Shown(NamedTuple):
+    """What is said and drawn at one position of the sliders."""
 
-
-class Slider(NamedTuple):
-    """A parameter, and the values that it takes."""
-
-    name: str
-    values: tuple[Any, ...]
+    text: str
+    ax: "Axes | None" = None
+    failed: bool = False
 
     @property
-    def texts(self) -> list[str]:
-        """The values, in words."""
-        return [f"{value:.6g}" if isinstance(value, float) else str(value) for value in self.values]
+    def frame(self) -> Frame:
+        """The same with a picture; a white one where nothing is drawn."""
+        return Frame(self.text, Image.new("RGB", (1, 1), "white") if self.ax is None else picture_of(self.ax))
 
 
 class Explorer:
@@ -104,8 +71,7 @@ class Explorer:
 
     def __init__(self, answer: Callable[..., object], sliders: Sequence[Slider], title: str) -> None:
         self.answer, self.sliders, self.title = answer, tuple(sliders), title
-        self._begun: object = None  # the answer where the sliders stand at first
-        self.picture = cache(self._picture) if self.n_pictures <= KEPT else self._picture
+        self.frame = cache(self._frame) if self.n_pictures <= KEPT else self._frame
 
     @property
     def n_pictures(self) -> int:
@@ -116,19 +82,21 @@ class Explorer:
         """The arguments of the function where the sliders stand `at` these positions, from 0."""
         return {slider.name: slider.values[place] for slider, place in zip(self.sliders, at, strict=True)}
 
-    def _picture(self, *at: int) -> Picture:
-        """What is drawn there; what went wrong, in words."""
+    def shown(self, *at: int) -> Shown:
+        """What is said and drawn there; what went wrong, in words."""
         try:
             answer = self.answer(**self.parameters(*at))
             if answer is None:
                 raise ParameterError("the function returned None: return a solution, a plan or an array")
-            if list(at) == self.begin():
-                self._begun = answer
-            return picture_of_answer(answer)
+            with for_a_file():
+                return _shown(answer)
         except RlsuiteError as error:
-            return {"kind": "error", "text": str(error)}
+            return Shown(str(error), failed=True)
         except Exception as error:  # of the user's function: at other positions it may have an answer
-            return {"kind": "error", "text": f"{type(error).__name__}: {error}"}
+            return Shown(f"{type(error).__name__}: {error}", failed=True)
+
+    def _frame(self, *at: int) -> Frame:
+        return self.shown(*at).frame
 
     def begin(self) -> list[int]:
         """Where the sliders stand at first: at the default of the function's parameter, or in the middle."""
@@ -171,12 +139,11 @@ class Explorer:
             )
         with replacing(target) as unfinished:
             everywhere = itertools.product(*(range(len(slider.values)) for slider in self.sliders))
-            pictures = [self.picture(*at) for at in self._shown(everywhere, progress)]
-            if all(picture["kind"] == "error" for picture in pictures):
-                raise ParameterError(
-                    f"nothing to show, as each position of the sliders is an error: {pictures[0]['text']}"
-                )
-            text = PAGE.format(title=escape(self.title), style=STYLE, script=_script(), data=self._data(pictures))
+            shown = [self.shown(*at) for at in self._with_progress(everywhere, progress)]
+            if all(one.failed for one in shown):
+                raise ParameterError(f"nothing to show, as each position of the sliders is an error: {shown[0].text}")
+            _share_scales([one.ax for one in shown if one.ax is not None])
+            text = page_of(self.title, self.sliders, self.begin(), [one.frame for one in shown])
             if len(text) > MOST_BYTES:
                 raise ParameterError(
                     f"{target}: {len(text) / 1e6:.0f} MB, and a page has at most {MOST_BYTES / 1e6:.0f}: give fewer "
@@ -185,22 +152,10 @@ class Explorer:
             unfinished.write_text(text, encoding="utf-8")
         return target
 
-    def _shown(self, positions: Iterable[tuple[int, ...]], progress: bool) -> Iterable[tuple[int, ...]]:
+    def _with_progress(self, positions: Iterable[tuple[int, ...]], progress: bool) -> Iterable[tuple[int, ...]]:
         from tqdm import tqdm
 
         return tqdm(positions, total=self.n_pictures, desc="pictures", leave=False, disable=not progress)
-
-    def _data(self, pictures: Sequence[Picture]) -> str:
-        data = {
-            "look": {**look(), "extremes": extremes(pictures)},
-            "sliders": self._told(),
-            "at": self.begin(),
-            "pictures": pictures,
-        }
-        return in_script(data)
-
-    def _told(self) -> list[dict[str, object]]:
-        return [{"name": slider.name, "texts": slider.texts} for slider in self.sliders]
 
     def widget(self) -> Any:
         """Return the widget that a notebook shows.
@@ -223,10 +178,10 @@ class Explorer:
                 "explore(...).save('page.html') writes a page that needs nothing"
             ) from error
         at = self.begin()
-        widget = made(look=dict(look()), sliders=self._told(), at=at, picture=self.picture(*at))
+        widget = made(sliders=[slider.told for slider in self.sliders], at=at, picture=_told(self.frame(*at)))
 
         def answer(change: Mapping[str, Any]) -> None:
-            widget.picture = self.picture(*change["new"])
+            widget.picture = _told(self.frame(*change["new"]))
 
         widget.observe(answer, names="at")
         return widget
@@ -241,17 +196,11 @@ class Explorer:
         return {**data, "text/html": self._html(note)}, *more
 
     def _html(self, note: str) -> str:
-        """The answer where the sliders stand at first, as it shows itself."""
+        """The answer where the sliders stand at first."""
         at = self.begin()
-        picture = self.picture(*at)
-        if picture["kind"] == "error":
-            shown = f"<p>{escape(str(picture['text']))}</p>"
-        elif callable(own := getattr(self._begun, "_repr_html_", None)):
-            shown = str(own())
-        else:
-            shown = f"<pre>{escape(repr(self._begun))}</pre>"
-        places = zip(self.sliders, at, strict=True)
+        frame, places = self.frame(*at), zip(self.sliders, at, strict=True)
         told = ", ".join(f"{slider.name} = {slider.texts[place]}" for slider, place in places)
+        shown = f'<p>{escape(frame.text)}</p>\n<img alt="" src="data:image/png;base64,{frame.png}">'
         return f"<p><b>{escape(self.title)}</b>: {escape(told)}</p>\n{shown}\n<p><small>{escape(note)}</small></p>"
 
     def __repr__(self) -> str:
@@ -259,19 +208,36 @@ class Explorer:
         return f"Explorer({self.title}; {sliders}); in a notebook it shows itself, save('page.html') writes a page"
 
 
-@cache
-def _script() -> str:
-    """The code that draws, for a page; a widget takes it as it is."""
-    return Path(__file__).with_suffix(".js").read_text(encoding="utf-8").replace("export default { render };\n", "")
+def _shown(answer: Any) -> Shown:
+    if is_array(answer):
+        return Shown(f"Probability of each state at {len(answer)} times.", state_probabilities(answer))
+    card = card_of_object(answer)
+    facts = [f"{name}: {fact}" for name, fact in card.facts.items() if name != "seconds"]  # the same page every time
+    return Shown("; ".join([card.title, *facts, *card.sentences]), draw_card(card))
+
+
+def _share_scales(drawn: "Sequence[Axes]") -> None:
+    """Give axes of the same quantity the same limits."""
+    of_quantity: dict[str, list[Axes]] = {}
+    for ax in drawn:
+        if ax.get_ylabel():
+            of_quantity.setdefault(ax.get_ylabel(), []).append(ax)
+    for together in of_quantity.values():
+        low, high = zip(*(ax.get_ylim() for ax in together), strict=True)
+        for ax in together:
+            ax.set_ylim(min(low), max(high))
+
+
+def _told(frame: Frame) -> dict[str, object]:
+    return {"text": frame.text, "layers": [frame.png]}
 
 
 @cache
 def _widget_class() -> Any:
     traitlets, anywidget = import_module("traitlets"), import_module("anywidget")
-    traits = {name: kind().tag(sync=True) for name, kind in (("look", traitlets.Dict), ("picture", traitlets.Dict))}
-    traits |= {name: traitlets.List().tag(sync=True) for name in ("sliders", "at")}
-    source = {"_esm": _script() + "export default { render };\n", "_css": STYLE}
-    return type("ExplorerWidget", (anywidget.AnyWidget,), {**source, **traits})
+    traits = {name: traitlets.List().tag(sync=True) for name in ("sliders", "at")}
+    traits["picture"] = traitlets.Dict().tag(sync=True)
+    return type("ExplorerWidget", (anywidget.AnyWidget,), {"_esm": part(".js"), "_css": part(".css"), **traits})
 
 
 def explore(answer: "Callable[..., object] | str", /, **ranges: Range) -> Explorer:
@@ -281,10 +247,10 @@ def explore(answer: "Callable[..., object] | str", /, **ranges: Range) -> Explor
     ----------
     answer : callable or str
         A function that takes the parameters by name, and returns what is shown: the solution of an MDP (a map of
-        values and actions on a grid, else bars), a plan with alpha vectors (lines, for two states), an array of the
-        probabilities of hidden states, shape (n_times, n_states), or anything else that shows itself, in words. Or an
-        environment, which is solved, where states are hidden for a second; the parameters are ``gamma`` and those of
-        the environment.
+        values and actions on a grid, else one mark for each state), a plan with alpha vectors, an array of the
+        probabilities of hidden states, shape (n_times, n_states), or anything else that has a figure or words of its
+        own. Or an environment, which is solved, where states are hidden for a second; the parameters are ``gamma`` and
+        those of the environment.
     **ranges : tuple or sequence
         The values of each parameter: two numbers, for 11 from the first to the second; two numbers and how many; or a
         list of values. A slider begins at the default of the function's parameter, or in the middle.
@@ -308,7 +274,7 @@ def explore(answer: "Callable[..., object] | str", /, **ranges: Range) -> Explor
     >>> explorer.n_pictures
     10
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     explorer.save(f"{folder}/cliff.html").stat().st_size > 20_000
+    ...     explorer.save(f"{folder}/cliff.html").stat().st_size > 10_000
     True
     """
     if not ranges:

@@ -194,6 +194,26 @@ def draw_areas(
     return found
 
 
+def state_probabilities(probability: NDArray[np.float64], **look: Unpack[AxesKeywords]) -> "Axes":
+    """Probabilities of hidden states over time, (T, K), alone.
+
+    Raises
+    ------
+    ParameterError
+        If the rows are no probabilities.
+    """
+    if probability.ndim != 2 or not np.allclose(probability.sum(axis=1), 1.0) or (probability < 0.0).any():
+        raise ParameterError(
+            f"an array of shape {probability.shape}: an array is drawn if its rows are the probabilities of hidden "
+            "states over time; return these, a solution or a plan"
+        )
+    axes = open_axes(look, _size(0.0))
+    draw_areas(axes, np.arange(len(probability)), probability, names(None, probability.shape[1], "state"))
+    dress_curves(axes, "", "time step", "probability")
+    count_along(axes)
+    return finish(axes, look, [])
+
+
 MOST_ROWS: Final = 8
 """Actions, and observations, with a row of their own; the others of a larger model share one."""
 

@@ -1,7 +1,7 @@
 """A grid as plain numbers: what every picture of it shows, where, how large and in which colour.
 
-A scene is a list of squares, polygons and texts. What draws it knows nothing of grids: `canvas` with Pillow, `svg` for
-pages, `rlsuite.plotting.scene_axes` with matplotlib. So a new mark, or another look of arrows, is a change here alone.
+A scene is a list of squares, polygons and texts. What draws it knows nothing of grids: `canvas` with Pillow, and
+`rlsuite.plotting.scene_axes` with matplotlib. So a new mark, or another look of arrows, is a change here alone.
 
 The side of a square is the unit of length. The middle of the first square is (0, 0); x grows to the right, y downwards.
 """
@@ -27,7 +27,6 @@ from rlsuite.rendering.colours import (
     inks_on,
     tint,
 )
-from rlsuite.rendering.layout import Square
 from rlsuite.rendering.overlay import Overlay
 
 # Sides of squares, in pixels, from which on lines, arrows, letters and numbers are drawn.
@@ -38,11 +37,10 @@ NUMBERS_FROM: Final = 26
 
 
 class Cells(NamedTuple):
-    """Squares of (n_rows, n_columns, 3) colours, the line between them, and what single ones show, in words."""
+    """Squares of (n_rows, n_columns, 3) colours, and the line between them."""
 
     colours: NDArray[np.uint8]
     line: Colour | None = None
-    said: Mapping[Square, str] = {}
 
 
 class Polygons(NamedTuple):
@@ -113,7 +111,6 @@ def grid_scene(
     squares: NDArray[np.uint8],
     side: float,
     kinds: Mapping[Kind, NDArray[np.bool_]] | None = None,
-    said: Mapping[Square, str] | None = None,
 ) -> Scene:
     """Return what is drawn of a grid.
 
@@ -127,8 +124,6 @@ def grid_scene(
         Of a square, in pixels: smaller ones show less.
     kinds
         From kinds to their squares, (n_rows, n_columns) bool; a symbol takes the place of the mark.
-    said
-        What single squares show, in words.
 
     Returns
     -------
@@ -147,7 +142,7 @@ def grid_scene(
     for kind, where in (kinds or {}).items():
         squares[where] = kind.colour
     inks = inks_on(squares)
-    cells = Cells(squares, LINE if side >= LINES_FROM else None, said or {})
+    cells = Cells(squares, LINE if side >= LINES_FROM else None)
     with_numbers = overlay.value is not None and side >= NUMBERS_FROM
     symbols = [(kind, where) for kind, where in (kinds or {}).items() if kind.symbol and side >= ARROWS_FROM]
     return [

@@ -109,17 +109,13 @@ def labelled():
 def movie_of():
     """Read the page of a movie: its texts, and its pictures as the page composes them."""
 
-    def listed(page, name):
-        return json.loads("[" + re.search(rf"const {name} = \[(.*?)\];", page, re.DOTALL)[1] + "]")
-
     def picture(text):
         with Image.open(io.BytesIO(base64.b64decode(text))) as image:
             return image.convert("RGBA")
 
     def read(path):
-        page = path.read_text(encoding="utf-8")
-        common = picture(re.search(r'const common = "(.*?)";', page)[1])
-        pictures = [Image.alpha_composite(common, picture(frame)) for frame in listed(page, "frames")]
-        return listed(page, "texts"), [np.asarray(picture.convert("RGB")) for picture in pictures]
+        page = json.loads(re.search(r"const page = (.*);\n", path.read_text(encoding="utf-8"))[1])
+        pictures = [Image.alpha_composite(picture(page["common"]), picture(one)) for one in page["pictures"]]
+        return page["texts"], [np.asarray(one.convert("RGB")) for one in pictures]
 
     return read

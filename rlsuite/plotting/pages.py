@@ -1,7 +1,8 @@
-"""The file of a movie: one HTML page with a slider, a gif, or a video.
+"""Pages with sliders and a picture for each of their positions; and movies: a page with one slider, a gif, or a video.
 
-Most of a frame is like the other frames. So the page holds one picture that is like most of them, and for each frame
+Most of a picture is like the others. So the page holds one picture that is like most of them, and for each position
 the pixels that differ, on top of it; all share one palette. That is a seventh of the bytes of whole pictures.
+`sliders.js` shows them, in a page and in the widget of a notebook.
 """
 
 import io
@@ -10,10 +11,12 @@ import shutil
 import subprocess
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
+from functools import cache
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from string import Template
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -24,6 +27,7 @@ from rlsuite.plotting.figure import in_script
 from rlsuite.rendering.gif import write_gif
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
 SUFFIXES: Final = (".html", ".gif", ".mp4")
@@ -35,70 +39,87 @@ COLOURS: Final = 255
 APART: Final = 5.0
 """Smallest distance of two colours of a page, each part from 0 to 255, unless there are few: hardly to be seen."""
 
-PAGE: Final = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>{title}</title>
-<style>
-  :root {{ color-scheme: light dark; font-family: system-ui, sans-serif }}
-  body {{ max-width: 60em; margin: 1em auto; padding: 0 1em }}
-  h1 {{ font-size: 1.5em }}
-  canvas {{ max-width: 100%; background: white; border-radius: 4px }}
-  div {{ display: flex; gap: 1em; align-items: center }}
-  button {{ font: inherit; min-width: 4em }}
-  input {{ flex: 1; accent-color: #0072b2 }}
-  output {{ display: block; margin: 0.5em 0; min-height: 3em; line-height: 1.5 }}
-</style>
-<h1>{title}</h1>
-<div><button id="play">Play</button>
-<input id="time" type="range" min="0" max="{last}" value="{first}" aria-label="frame" autofocus>
-<span id="number" aria-hidden="true"></span></div>
-<output id="text" for="time"></output>
-<canvas id="frame" role="img" width="{width}" height="{height}"></canvas>
-<script>
-  const common = "{common}";
-  const frames = {frames};
-  const texts = {texts};
-  const [canvas, time, text, play, number] = ["frame", "time", "text", "play", "number"].map(
-    id => document.getElementById(id));
-  const pictures = [common, ...frames].map(
-    bytes => Object.assign(new Image(), {{ src: "data:image/png;base64," + bytes }}));
-  const show = async () => {{
-    const at = time.value;
-    text.value = texts[at];
-    canvas.setAttribute("aria-label", texts[at]);
-    time.setAttribute("aria-valuetext", texts[at]);
-    number.textContent = `${{+at + 1}} of ${{frames.length}}`;
-    const layers = [pictures[0], pictures[+at + 1]];
-    await Promise.all(layers.map(layer => layer.decode()));
-    if (at == time.value) layers.forEach(layer => canvas.getContext("2d").drawImage(layer, 0, 0));
-  }};
-  let timer = null;
-  const stop = () => {{ clearInterval(timer); timer = null; play.textContent = "Play"; }};
-  play.onclick = () => {{
-    if (timer) return stop();
-    if (time.value == time.max) time.value = 0;
-    play.textContent = "Stop";
-    show();
-    timer = setInterval(() => {{ time.value++; show(); if (time.value == time.max) stop(); }}, {pause});
-  }};
-  time.oninput = () => {{ stop(); show(); }};
-  document.onkeydown = event => {{
-    if (event.key == " " && event.target != play) {{ event.preventDefault(); play.click(); }}
-  }};
-  show();
-</script>
-</html>
-"""
-"""Arrow keys, Home and End move the slider, as they do everywhere; the space bar plays and stops."""
-
 
 class Frame(NamedTuple):
     """A picture, and what it shows in words."""
 
     text: str
     picture: Image.Image
+
+    @property
+    def png(self) -> str:
+        """The picture as a file, in letters."""
+        buffer = io.BytesIO()
+        self.picture.save(buffer, format="PNG")
+        return b64encode(buffer.getvalue()).decode()
+
+
+class Slider(NamedTuple):
+    """A parameter, and the values that it takes."""
+
+    name: str
+    values: Sequence[Any]
+
+    @property
+    def texts(self) -> list[str]:
+        """The values, in words."""
+        return [f"{value:.6g}" if isinstance(value, float) else str(value) for value in self.values]
+
+    @property
+    def told(self) -> dict[str, object]:
+        """What `sliders.js` is told."""
+        return {"name": self.name, "texts": self.texts}
+
+
+class _Page(Template):
+    """A text with places to fill in, as @title."""
+
+    delimiter = "@"
+
+
+DOTS: Final = 100
+"""Dots per inch of pictures."""
+
+
+def picture_of(ax: "Axes") -> Image.Image:
+    """The whole figure that the axes are in."""
+    buffer = io.BytesIO()
+    figure: Any = ax.get_figure(root=True)
+    figure.savefig(buffer, format="png", dpi=DOTS, bbox_inches="tight", pad_inches=0.1)
+    return Image.open(buffer)
+
+
+@cache
+def part(suffix: str) -> str:
+    """What all pages share: ``.html``, ``.css`` or ``.js``."""
+    return Path(__file__).with_name(f"sliders{suffix}").read_text(encoding="utf-8")
+
+
+def page_of(title: str, sliders: Sequence[Slider], at: Sequence[int], frames: Sequence[Frame], pause: int = 0) -> str:
+    """A page that shows one of the frames, which stand in the order of the positions of all sliders, the last fastest.
+
+    Parameters
+    ----------
+    title
+        The heading.
+    sliders
+        At least one.
+    at
+        Where each stands at first.
+    frames
+        Smaller pictures get white margins on the right and below.
+    pause
+        Milliseconds between the frames of a movie, which a button plays; 0: no movie.
+    """
+    common, *pictures = (b64encode(png).decode() for png in _layers(list(_of_one_size(frames))))
+    data = {"sliders": [slider.told for slider in sliders], "at": list(at), "pause": pause, "common": common}
+    texts = [frame.text for frame in frames]
+    return _Page(part(".html")).substitute(
+        title=escape(title),
+        style=part(".css"),
+        script=part(".js").replace("export default { render };\n", ""),
+        data=in_script({**data, "pictures": pictures, "texts": texts}),
+    )
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
@@ -165,19 +186,8 @@ def write_movie(
         made = list(frames)
         if not made:
             raise ParameterError(f"no frames to write to {target}")
-        pictures = list(_of_one_size(made))
-        common, differing = _layers(pictures)
-        page = PAGE.format(
-            title=escape(title),
-            last=len(made) - 1,
-            first=range(len(made))[begin],
-            height=len(pictures[0]),
-            width=len(pictures[0][0]),
-            common=b64encode(common).decode(),
-            frames=in_script([b64encode(png).decode() for png in differing]),
-            texts=in_script([frame.text for frame in made]),
-            pause=round(1000 / per_second),
-        )
+        slider = Slider("frame", [f"{number} of {len(made)}" for number in range(1, len(made) + 1)])
+        page = page_of(title, [slider], [range(len(made))[begin]], made, round(1000 / per_second))
         unfinished.write_text(page, encoding="utf-8")
     return target
 
@@ -227,14 +237,14 @@ def _of_one_size(frames: Iterable[Frame]) -> "Iterable[NDArray[np.uint8]]":
         yield np.asarray(whole)
 
 
-def _layers(pictures: "Sequence[NDArray[np.uint8]]") -> tuple[bytes, Sequence[bytes]]:
-    """PNGs of what the pictures, (height, width, 3) each, have in common, and of what each has beside that."""
+def _layers(pictures: "Sequence[NDArray[np.uint8]]") -> list[bytes]:
+    """PNGs of what the pictures, (height, width, 3) each, have in common, and then of what each has beside that."""
     packed = [picture @ np.array([65536, 256, 1], dtype=np.int32) for picture in pictures]
     palette, number_of = _palette(packed)
     numbers = np.stack([number_of[picture] for picture in packed])
     common = np.sort(numbers, axis=0)[len(numbers) // 2]  # what most have, where they agree
     differing = np.where(numbers == common, np.uint8(COLOURS), numbers)
-    return _png(common, palette), [_png(frame, palette, transparency=COLOURS) for frame in differing]
+    return [_png(common, palette), *(_png(frame, palette, transparency=COLOURS) for frame in differing)]
 
 
 def _palette(packed: "Sequence[NDArray[np.int32]]") -> "tuple[NDArray[np.uint8], NDArray[np.uint8]]":

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from rlsuite.errors import FileError, MissingPackage, ParameterError
-from rlsuite.plotting import movie_files
-from rlsuite.plotting.movie_files import COLOURS, Frame, write_movie
+from rlsuite.plotting import pages
+from rlsuite.plotting.pages import COLOURS, Frame, write_movie
 from rlsuite.rendering.colours import heat
 
 
@@ -52,11 +52,11 @@ def test_a_video_shows_the_frames_in_order(tmp_path, monkeypatch):
     for frame, at in zip(pictures, (6, 18, 31), strict=True):
         assert (np.abs(found[at].astype(int) - frame).mean()) < 12
     assert not [other for other in tmp_path.iterdir() if other != path]
-    monkeypatch.setattr(movie_files.shutil, "which", lambda name: None)
-    monkeypatch.setattr(movie_files, "import_module", lambda name: importlib.import_module("no_such_package"))
+    monkeypatch.setattr(pages.shutil, "which", lambda name: None)
+    monkeypatch.setattr(pages, "import_module", lambda name: importlib.import_module("no_such_package"))
     with pytest.raises(MissingPackage, match=r"videos need ffmpeg.*rlsuite\[video\].*or write a .gif"):
         write_movie(tmp_path / "other.mp4", "Some", frames_of(pictures))
-    monkeypatch.setattr(movie_files, "_ffmpeg", lambda: "false")
+    monkeypatch.setattr(pages, "_ffmpeg", lambda: "false")
     with pytest.raises(FileError, match="ffmpeg could not make the video: no message"):
         write_movie(tmp_path / "other.mp4", "Some", frames_of(pictures))
     assert not [other for other in tmp_path.iterdir() if other != path]
@@ -86,7 +86,7 @@ def test_titles_and_texts_cannot_end_the_page(tmp_path, movie_of):
 def test_smaller_pictures_get_white_margins_in_both_formats(tmp_path, movie_of):
     frames = [Frame("small", Image.new("RGB", (30, 20))), Frame("large", Image.new("RGB", (50, 40)))]
     _, found = movie_of(write_movie(tmp_path / "sizes.html", "Sizes", frames, begin=-1))
-    assert 'max="1" value="1"' in (tmp_path / "sizes.html").read_text(encoding="utf-8")
+    assert '"at":[1]' in (tmp_path / "sizes.html").read_text(encoding="utf-8")
     with Image.open(write_movie(tmp_path / "sizes.gif", "Sizes", frames)) as gif:
         pictures = [*found, np.asarray(gif.convert("RGB"))]
     for picture in (pictures[0], pictures[2]):
