@@ -1,19 +1,15 @@
 """A window, or the output of a notebook's cell, in which pictures follow each other: ``render_mode="human"``."""
 
 import sys
+import warnings
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.errors import ParameterError
-
-INSTEAD = (
-    'make the environment with render_mode="rgb_array" and write a gif with rlsuite.rendering.write_gif, or print what '
-    'render_mode="ansi" renders'
-)
+from rlsuite.errors import RlsuiteWarning, level_of_the_caller
 
 
 class View(Protocol):
@@ -41,10 +37,10 @@ class Window:
     fps
         Pictures per second.
 
-    Raises
-    ------
-    ParameterError
-        By `show`, if there is no display.
+    Warns
+    -----
+    RlsuiteWarning
+        By the first `show`, if there is no display; nothing is shown then.
     """
 
     def __init__(self, title: str, fps: float) -> None:
@@ -55,7 +51,7 @@ class Window:
     def show(self, picture: NDArray[np.uint8]) -> None:
         """Show a picture, (height, width, 3) uint8, and wait until it is the time of the next one."""
         if self._view is None:
-            self._view = _cell() or _OnScreen.opened(self.title, picture)
+            self._view = _cell() or _OnScreen(self.title, picture)
         self._view.show(picture, 1.0 / self.fps)
 
     def close(self) -> None:
@@ -65,49 +61,50 @@ class Window:
             self._view = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"title": self.title, "fps": self.fps, "_view": None}
+        return {**vars(self), "_view": None}
 
 
 class _OnScreen:
-    """A window of matplotlib's, by whichever toolkit it finds."""
+    """A window of matplotlib's, by whichever toolkit it finds; nothing, with a warning, where there is no display."""
 
-    def __init__(self, figure: Any, image: Any) -> None:
-        self._figure, self._image = figure, image
-
-    @classmethod
-    def opened(cls, title: str, picture: NDArray[np.uint8]) -> Self:
+    def __init__(self, title: str, picture: NDArray[np.uint8]) -> None:
         pyplot: Any = import_module("matplotlib.pyplot")
-        height, width, _ = picture.shape
+        size = picture.shape[1] / 100, picture.shape[0] / 100
+        self._title, self._image = title, None
+        figure, lacking = None, "matplotlib finds none, or no toolkit for it (tkinter, Qt, ...)"
         with pyplot.rc_context({"toolbar": "None"}):
             try:
-                figure = pyplot.figure(title, figsize=(width / 100, height / 100), dpi=100, clear=True)
+                figure = pyplot.figure(title, figsize=size, dpi=100, clear=True)
             except Exception as error:  # each toolkit has its own for a display that is missing
-                raise ParameterError(f"render_mode='human' opens no window ({error}): {INSTEAD}") from error
-        if figure.canvas.required_interactive_framework is None:  # it writes files
-            pyplot.close(figure)
-            raise ParameterError(
-                "render_mode='human' needs a display, and matplotlib finds none, or no toolkit for it (tkinter, Qt, "
-                f"...): {INSTEAD}"
+                lacking = str(error)
+        if figure is None or figure.canvas.required_interactive_framework is None:  # it writes files
+            pyplot.close(title)
+            said = (
+                f"render_mode='human' shows nothing, as it needs a display ({lacking}): make the environment with "
+                'render_mode="rgb_array" and write a gif with rlsuite.rendering.write_gif, or print what '
+                'render_mode="ansi" renders'
             )
+            warnings.warn(said, RlsuiteWarning, stacklevel=level_of_the_caller())
+            return
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         axes.set_axis_off()
-        image = axes.imshow(picture)
+        self._image = axes.imshow(picture)
         figure.show()
-        return cls(figure, image)
 
     def show(self, picture: NDArray[np.uint8], seconds: float) -> None:
         from matplotlib import pyplot
 
-        if not pyplot.fignum_exists(self._figure.number):  # somebody has closed it
+        if self._image is None or not pyplot.fignum_exists(self._title):  # somebody has closed it
             return
         self._image.set_data(picture)
-        self._figure.canvas.draw_idle()
-        self._figure.canvas.start_event_loop(seconds)
+        canvas = self._image.figure.canvas
+        canvas.draw_idle()
+        canvas.start_event_loop(seconds)
 
     def close(self) -> None:
         from matplotlib import pyplot
 
-        pyplot.close(self._figure)
+        pyplot.close(self._title)
 
 
 class _InCell:

@@ -198,7 +198,7 @@ def test_gymnasium_has_nothing_to_say(moving_id):
     with warnings.catch_warnings():
         # remarks that Gymnasium's own pendulum gets, too
         warnings.filterwarnings("ignore", message=".*(symmetric and normalized|human).*")
-        check_env(gymnasium.make(moving_id).unwrapped, skip_render_check=True)
+        check_env(gymnasium.make(moving_id).unwrapped)
 
 
 def test_the_compiled_functions_do_what_step_does(moving_id):

@@ -8,13 +8,12 @@ from types import SimpleNamespace
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
 from matplotlib import pyplot
 from matplotlib.backend_bases import FigureManagerBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
-from rlsuite.errors import ParameterError
+from rlsuite.errors import ParameterError, RlsuiteWarning
 from rlsuite.rendering.window import Window
 
 FRAMES = [np.full((20, 30, 3), shade, dtype=np.uint8) for shade in (0, 100, 200)]
@@ -88,15 +87,14 @@ def test_environments_show_themselves(display):
             assert np.array_equal(shown, picture), env_id
         env.close()
         assert pyplot.get_fignums() == []
-        check_env(gymnasium.make(env_id).unwrapped)  # in all modes
-        assert pyplot.get_fignums() == []
         display.clear()
 
 
-def test_where_there_is_no_display_the_error_says_what_to_do():
+def test_without_a_display_one_warning_says_what_to_do():
     env = gymnasium.make("rlsuite/GridGoal-v0", render_mode="human")
-    with pytest.raises(ParameterError, match=r"needs a display, .* render_mode=\"rgb_array\" and write a gif with"):
+    with pytest.warns(RlsuiteWarning, match=r"a display \(matplotlib finds none.* and write a gif with"):
         env.reset(seed=1)
+    env.step(0)  # says it no more
     env.close()
     assert pyplot.get_fignums() == []
 
@@ -106,7 +104,7 @@ def test_a_toolkit_that_fails_is_named(monkeypatch):
         raise RuntimeError("couldn't connect to display")
 
     monkeypatch.setattr(pyplot, "figure", fail)
-    with pytest.raises(ParameterError, match="opens no window \\(couldn't connect to display\\): make the environment"):
+    with pytest.warns(RlsuiteWarning, match=r"a display \(couldn't connect to display\): make the environment"):
         Window("none", fps=4).show(FRAMES[0])
 
 

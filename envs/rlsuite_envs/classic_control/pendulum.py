@@ -1,7 +1,8 @@
 """Gymnasium's pendulum with a choice among torques, and compiled: swing a pendulum up with a weak motor."""
 
 import math
-from typing import Any, NamedTuple, SupportsIndex
+from importlib.util import find_spec
+from typing import Any, ClassVar, NamedTuple, SupportsIndex
 
 import numpy as np
 from gymnasium import spaces
@@ -70,7 +71,7 @@ class PendulumEnv(pendulum.PendulumEnv):
     g : float
         Acceleration of gravity, m/s^2.
     render_mode : {"human", "rgb_array"}, optional
-        As in ``gymnasium.envs.classic_control.PendulumEnv``; pictures need pygame.
+        As in ``gymnasium.envs.classic_control.PendulumEnv``; there are pictures only with pygame.
 
     Attributes
     ----------
@@ -95,6 +96,10 @@ class PendulumEnv(pendulum.PendulumEnv):
     >>> env.reset(seed=7)[0].astype(float).round(3).tolist()
     [0.707, 0.708, 0.794]
     """
+
+    metadata: ClassVar[dict[str, Any]] = pendulum.PendulumEnv.metadata
+    if find_spec("pygame") is None:
+        metadata = {**metadata, "render_modes": []}
 
     def __init__(self, *, n_torques: int = 3, g: float = 10.0, render_mode: str | None = None) -> None:
         n = whole("n_torques", n_torques, 2)
