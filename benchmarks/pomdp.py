@@ -194,7 +194,6 @@ FROM_COLD = {
     "perseus": "tol=1e-3, n_beliefs=100",
     "incremental_pruning": "horizon=5",
     "witness": "tol=1e-3",
-    "belief_grid": "tol=1e9",
     "fast_informed_bound": "",
     "aems2": "max_iterations=100",
     "pomcp": "simulations=1000, seed=1",

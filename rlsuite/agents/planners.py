@@ -33,6 +33,7 @@ from rlsuite.environments.finding import find_env
 from rlsuite.environments.forms.table import trusted_model
 from rlsuite.models import MDP
 from rlsuite.planning import Solution, methods
+from rlsuite.planning.kept import unpacked
 from rlsuite.training.budget import Budget
 from rlsuite.training.discounts import warn_of_another_discount
 from rlsuite.training.evaluation import Evaluation, evaluator
@@ -93,7 +94,6 @@ class Planner(Learner):
         if self.method not in methods(MDP):
             raise errors.ParameterError(errors.unknown("method", self.method, methods(MDP)))
         self._solution: Solution | None = None
-        self._found: dict[str, NDArray[Any]] = {}
         self._env: str | Env | None = None
         self._done = 0
 
@@ -205,7 +205,6 @@ class Planner(Learner):
             if not isinstance(found, Solution):
                 raise errors.ParameterError(f"{self.method} finds no policy for all times; choose another method")
             self._solution = found
-            self._found = {"value": found.value, "q": found.q, "policy": found.policy}
         return self.policy()
 
     def _options(self) -> dict[str, object]:
@@ -215,28 +214,21 @@ class Planner(Learner):
 
     @property
     def solution_(self) -> Solution:
-        """What the method has found; not of a planner that was read from a file."""
+        """What the method has found."""
         if self._solution is None:
-            raise self._not_yet()
+            name = type(self).__name__
+            raise errors.NotLearned(f"this {name} has not planned yet; call learn(env, steps=...) first")
         return self._solution
 
     @property
     def value_(self) -> NDArray[np.float64]:
         """Values of the states, shape (n_states,)."""
-        return self._array("value")
+        return self.solution_.value
 
     @property
     def q_(self) -> NDArray[np.float64]:
         """Values of the actions, shape (n_states, n_actions); minus infinity for illegal ones."""
-        return self._array("q")
-
-    def _array(self, name: str) -> NDArray[Any]:
-        if not self._found:
-            raise self._not_yet()
-        return self._found[name]
-
-    def _not_yet(self) -> errors.NotLearned:
-        return errors.NotLearned(f"this {type(self).__name__} has not planned yet; call learn(env, steps=...) first")
+        return self.solution_.q
 
     @property
     def steps_(self) -> int:
@@ -250,7 +242,7 @@ class Planner(Learner):
 
     def policy(self) -> NDArray[np.float64]:
         """The policy found, shape (n_states, n_actions): probabilities."""
-        best, table = self._array("policy"), np.zeros(self.q_.shape)
+        best, table = self.solution_.policy, np.zeros(self.q_.shape)
         acting = np.flatnonzero(best >= 0)
         table[acting, best[acting]] = 1.0
         return table
@@ -265,7 +257,7 @@ class Planner(Learner):
         ParameterError
             If it is not the number of a state, or is terminal, or a mask forbids the action.
         """
-        policy = self._array("policy")
+        policy = self.solution_.policy
         if self._first_id is None:
             raise errors.ParameterError("a planner acts on the numbers of states, and this environment shows others")
         action = int(policy[row_of_id(observation, self._first_id, len(policy))])
@@ -276,7 +268,7 @@ class Planner(Learner):
         return action + self._first_action
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the parameters, the values and the policy to an .npz file; `rlsuite.load` reads it.
+        """Write the parameters and the solution to an .npz file; `rlsuite.load` reads it.
 
         Raises
         ------
@@ -285,11 +277,12 @@ class Planner(Learner):
         FileError
             If the file cannot be written.
         """
-        self._array("policy")
+        solution, arrays = self.solution_.packed()
         first = [self._first_id, self._first_action]
         header = {"format": FORMAT, "agent": describe(self), "seed": str(self.seed_), "first": first}
+        header |= {"solution": solution}
         with replacing(path) as unfinished, unfinished.open("wb") as file:
-            np.savez_compressed(file, header=np.array(json.dumps(header)), **cast(Any, self._found))
+            np.savez_compressed(file, header=np.array(json.dumps(header)), **cast(Any, arrays))
 
     def restore_file(self, header: Plain, arrays: Npz) -> None:
         """Restore what `save` has written; part of `rlsuite.load`.
@@ -301,14 +294,13 @@ class Planner(Learner):
         """
         if header["format"] != FORMAT:
             raise ValueError(f"its format is {header['format']!r}, not {FORMAT!r}")
-        value = arrays.take("value", np.dtype(np.float64), ndim=1)
-        q = arrays.take("q", np.dtype(np.float64), ndim=2)
-        policy = arrays.take("policy", np.dtype(np.int64), value.shape)
-        if len(q) != len(value) or not ((policy >= -1) & (policy < q.shape[1])).all():
-            raise ValueError(f"its policy is not one of {q.shape[0]} states and {q.shape[1]} actions")
+        solution = unpacked("its solution", header["solution"], arrays)
+        if not isinstance(solution, Solution):
+            raise ValueError(f"its solution is a {type(solution).__name__}")
         first_id, first_action = header["first"]
         self._first_id, self._first_action = None if first_id is None else int(first_id), int(first_action)
-        self._found, self.seed_ = {"value": value, "q": q, "policy": policy}, int(header["seed"])
+        self._solution, self.seed_ = solution, int(header["seed"])
+        self.model_ = solution.lookahead.mdp
 
 
 def define_all() -> None:

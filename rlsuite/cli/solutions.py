@@ -16,7 +16,6 @@ from rlsuite.planning import (
     AlphaVectorSolution,
     BeliefPlan,
     BeliefSolution,
-    GridSolution,
     OnlinePlan,
     Solution,
     UpperBoundSolution,
@@ -70,8 +69,6 @@ def view(pomdp: POMDP, plan: BeliefPlan) -> View:
         return _Vectors(pomdp, plan)
     if isinstance(plan, BeliefSolution):
         return _Points(pomdp, plan, plan.beliefs, *_where_first_reached(plan), plan.depth)
-    if isinstance(plan, GridSolution):
-        return _Points(pomdp, plan, plan.cells.beliefs, plan.values[0].tolist(), plan.policies[0].tolist())
     if isinstance(plan, OnlinePlan):
         return _Search(pomdp, plan)
     return _Any(pomdp, plan)

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from rlsuite.planning.operators import greedy as greedy
     from rlsuite.planning.operators import q_from_value as q_from_value
     from rlsuite.planning.policy_value import PolicyEvaluator as PolicyEvaluator
-    from rlsuite.planning.pomdp.bounds.belief_grid import GridSolution as GridSolution
-    from rlsuite.planning.pomdp.bounds.belief_grid import belief_grid as belief_grid
     from rlsuite.planning.pomdp.bounds.blind import blind as blind
     from rlsuite.planning.pomdp.bounds.discretisation import GridMDP as GridMDP
     from rlsuite.planning.pomdp.bounds.discretisation import discretised as discretised

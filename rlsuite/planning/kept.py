@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.files import mdp_from_arrays, mdp_to_arrays
 from rlsuite.models.pomdp import pomdp_from_arrays, pomdp_to_arrays
 from rlsuite.planning.operators import Lookahead
+from rlsuite.synonyms import attribute_error
 
 FORMAT = "rlsuite solution 1"
 MODEL = "model."
@@ -133,20 +134,14 @@ class Kept(ShowsItself):
         ...     rl.load(f"{folder}/plan.npz").act(0)
         1
         """
-        numbers, arrays, model = self._content()
+        header, arrays = self.packed()
         if Path(path).suffix != ".npz":
             raise FileError(
                 f"{path}: solutions are kept in .npz files; to_csv writes a table, and rlsuite.planning.write_plan the "
                 ".alpha, .policy and .pg files of plans"
             )
-        header = {"format": FORMAT, "kind": type(self).__name__, "model": type(model).__name__, "numbers": numbers}
-        of_model = pomdp_to_arrays(model) if isinstance(model, POMDP) else mdp_to_arrays(model)
         with replacing(path) as unfinished, unfinished.open("wb") as file:
-            np.savez_compressed(
-                file,
-                header=np.array(json.dumps(header)),
-                **cast("dict[str, Any]", arrays | {f"{MODEL}{name}": array for name, array in of_model.items()}),
-            )
+            np.savez_compressed(file, header=np.array(json.dumps(header)), **cast("dict[str, Any]", arrays))
 
     @says_what_to_write
     def write(self, path: str | PathLike[str], *, model: str | PathLike[str] | None = None) -> None:
@@ -251,8 +246,20 @@ class Kept(ShowsItself):
         """
         raise ValueError(f"a {cls.__name__} is not kept in files")
 
-    def _content(self) -> tuple[dict[str, object], dict[str, NDArray[Any]], MDP | POMDP]:
-        """Return all fields: numbers and words, arrays, and the model."""
+    if not TYPE_CHECKING:  # or every name would have a type
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Answer a name that others use, such as V, with ours."""
+            raise attribute_error(type(self).__name__, name, [one for one in dir(self) if not one.startswith("_")])
+
+    def packed(self) -> tuple[dict[str, object], dict[str, NDArray[Any]]]:
+        """Return the solution as a header and arrays; `unpacked` makes it of them.
+
+        Raises
+        ------
+        ParameterError
+            As `save`.
+        """
         numbers: dict[str, object] = {}
         arrays: dict[str, NDArray[Any]] = {}
         model: MDP | POMDP | None = None
@@ -274,7 +281,14 @@ class Kept(ShowsItself):
                 f"a plan of {getattr(self, 'method', type(self).__name__)} is more than arrays, and cannot be saved: "
                 "save the model, and solve it again"
             )
-        return numbers, arrays, model
+        header: dict[str, object] = {
+            "format": FORMAT,
+            "kind": type(self).__name__,
+            "model": type(model).__name__,
+            "numbers": numbers,
+        }
+        of_model = pomdp_to_arrays(model) if isinstance(model, POMDP) else mdp_to_arrays(model)
+        return header, arrays | {f"{MODEL}{name}": array for name, array in of_model.items()}
 
 
 def _arrays(name: str, value: object) -> dict[str, NDArray[Any]] | None:
@@ -311,23 +325,33 @@ def read_solution(path: str | PathLike[str]) -> Kept:
     FileError
         If the file is missing, damaged, or holds something else.
     """
-    from rlsuite import planning
-
     with reading_npz(path, "a solution") as arrays:
-        header = arrays.take_json("header")
-        if not is_solution(header):
-            raise ValueError(f"its format is {header.get('format')!r}, not {FORMAT!r}")
-        kind: object = getattr(planning, str(header.get("kind")), None)
-        numbers: object = header.get("numbers")
-        if not (isinstance(kind, type) and issubclass(kind, Kept)) or not isinstance(numbers, dict):
-            raise ValueError(f"it holds a solution of the unknown kind {header.get('kind')!r}")
-        of_model = Below(arrays, MODEL)
-        model: MDP | POMDP
-        if header.get("model") == "POMDP":
-            model = pomdp_from_arrays(POMDP, path, of_model)
-        else:
-            model = mdp_from_arrays(MDP, path, of_model)
-        restored: Callable[[Shelf], Kept] = cast("Any", kind)._restored
-        solution = restored(Shelf(cast("dict[str, Any]", numbers), arrays, model))
+        solution = unpacked(path, arrays.take_json("header"), arrays)
         arrays.finish()
     return solution
+
+
+def unpacked(path: str | PathLike[str], header: Mapping[str, Any], arrays: Npz) -> Kept:
+    """Return the solution of a header and arrays that `Kept.packed` has made.
+
+    Raises
+    ------
+    FileError, KeyError, ValueError
+        If something is missing, or does not fit together.
+    """
+    from rlsuite import planning
+
+    if not is_solution(header):
+        raise ValueError(f"its format is {header.get('format')!r}, not {FORMAT!r}")
+    kind: object = getattr(planning, str(header.get("kind")), None)
+    numbers: object = header.get("numbers")
+    if not (isinstance(kind, type) and issubclass(kind, Kept)) or not isinstance(numbers, dict):
+        raise ValueError(f"it holds a solution of the unknown kind {header.get('kind')!r}")
+    of_model = Below(arrays, MODEL)
+    model: MDP | POMDP
+    if header.get("model") == "POMDP":
+        model = pomdp_from_arrays(POMDP, path, of_model)
+    else:
+        model = mdp_from_arrays(MDP, path, of_model)
+    restored: Callable[[Shelf], Kept] = cast("Any", kind)._restored
+    return restored(Shelf(cast("dict[str, Any]", numbers), arrays, model))

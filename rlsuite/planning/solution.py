@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack, overload
 
 import numpy as np
 
@@ -16,6 +16,11 @@ from rlsuite.models.validation import number_of
 from rlsuite.planning.kept import ACTIONS, STATES, Kept, Shelf, labels
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.watch import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from rlsuite.plotting.figure import AxesKeywords
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,23 +116,59 @@ class Solution(Kept):
             f"error_bound={self.error_bound:.3g}, converged={self.converged})"
         )
 
-    def act(self, state: int | str) -> int:
-        """Return the number of the best action in a state, which is given by its number or its name.
+    @overload
+    def act(self, state: int | str, steps_left: int | None = None, *, named: Literal[True]) -> str: ...
+    @overload
+    def act(self, state: int | str, steps_left: int | None = None, *, named: Literal[False] = ...) -> int: ...
+    def act(self, state: int | str, steps_left: int | None = None, *, named: bool = False) -> int | str:
+        """Return the best action in a state, which is given by its number or its name.
+
+        Parameters
+        ----------
+        state : int or str
+            The state.
+        steps_left : int, optional
+            For a solution with a horizon, how many steps are left; by default all of them.
+        named : bool
+            Whether to answer with the name of the action instead of its number.
 
         Raises
         ------
         ParameterError
-            If there is no such state, or no action is legal in it.
+            If there is no such state, no action is legal in it, or `steps_left` is not one of 1..H.
 
         Examples
         --------
         >>> from rlsuite.models import MDP
         >>> from rlsuite.planning import solve
-        >>> mdp = MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.5, state_labels=["in", "out"])
-        >>> solve(mdp).act("in")
-        1
+        >>> names = {"state_labels": ["in", "out"], "action_labels": ["stay", "leave"]}
+        >>> mdp = MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.5, **names)
+        >>> solve(mdp).act("in"), solve(mdp).act("in", named=True)
+        (1, 'leave')
         """
-        return self._action_of(self.policy, state)
+        mdp = self.lookahead.mdp
+        action = int(self._policy(steps_left)[number_of("state", state, mdp.n_states, mdp.state_labels)])
+        if action < 0:
+            raise ParameterError(f"state={state!r} is an end: no action is legal there")
+        return labels(mdp.action_labels, mdp.n_actions)[action] if named else action
+
+    def _policy(self, steps_left: int | None) -> IndexArray:
+        if steps_left is not None:
+            raise ParameterError("this solution has no horizon: leave steps_left out")
+        return self.policy
+
+    def plot(self, **look: "Unpack[AxesKeywords]") -> "Axes":
+        """Draw the value of each state: as a map if the model has a layout, else state by state.
+
+        Parameters
+        ----------
+        **look
+            Axes, title and limits; see `rlsuite.plotting.value_map` and `rlsuite.plotting.state_values`.
+        """
+        from rlsuite import plotting
+
+        layout = self.lookahead.mdp.layout
+        return plotting.state_values(self, **look) if layout is None else plotting.value_map(layout, self, **look)
 
     def columns(self) -> dict[str, list[object]]:
         """Return the table: the value, the best action and the action values of each state, by title."""
@@ -179,14 +220,6 @@ class Solution(Kept):
             "lookahead": Lookahead(shelf.model),
         }
 
-    def _action_of(self, policy: IndexArray, state: int | str) -> int:
-        mdp = self.lookahead.mdp
-        number = number_of("state", state, mdp.n_states, mdp.state_labels)
-        action = int(policy[number])
-        if action < 0:
-            raise ParameterError(f"state={state!r} is an end: no action is legal there")
-        return action
-
     @property
     def optimal_actions(self) -> BoolArray:
         """(S, A) bool: the actions that may be optimal.
@@ -230,18 +263,11 @@ class FiniteHorizonSolution(Solution):
     def _proof(self, model: str | PathLike[str] | None) -> str:
         raise ParameterError("there is no proof for a plan with a horizon: only for values and plans without an end")
 
-    def act(self, state: int | str, steps_left: int | None = None) -> int:
-        """Return the number of the best action in a state with some steps to go, by default all of them.
-
-        Raises
-        ------
-        ParameterError
-            If there is no such state, no action is legal in it, or `steps_left` is not one of 1..H.
-        """
+    def _policy(self, steps_left: int | None) -> IndexArray:
         left = self.horizon if steps_left is None else whole_number("steps_left", steps_left)
         if left > self.horizon:
             raise ParameterError(f"steps_left={steps_left} is more than the {self.horizon} steps of this plan")
-        return self._action_of(self.policies[self.horizon - left], state)
+        return self.policies[self.horizon - left]
 
     def columns(self) -> dict[str, list[object]]:
         """Return the table: the value and the best action of each state after each number of steps, by title."""

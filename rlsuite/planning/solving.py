@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast, overload
 
 from rlsuite.core.checks import one_of
 from rlsuite.core.clock import waited_for
@@ -92,11 +92,11 @@ def _function_of(module: str) -> Planner | None:
 
 
 @overload
-def solve(model: MDP, method: str = ..., **options: Any) -> Solution: ...
+def solve(model: MDP, method: str = ..., **options: object) -> Solution: ...
 @overload
-def solve(model: POMDP, method: str = ..., **options: Any) -> BeliefPlan: ...
+def solve(model: POMDP, method: str = ..., **options: object) -> BeliefPlan: ...
 @overload
-def solve(model: "str | EnvSpec | Env", method: str = ..., **options: Any) -> Solution | BeliefPlan: ...
+def solve(model: "str | EnvSpec | Env", method: str = ..., **options: object) -> Solution | BeliefPlan: ...
 @waited_for()
 @says_what_to_write
 def solve(
@@ -164,7 +164,7 @@ def solve(
     Returns
     -------
     Solution or BeliefPlan
-        The first for an MDP. The second for a POMDP: `AlphaVectorSolution`, `BeliefSolution`, `GridSolution` or
+        The first for an MDP. The second for a POMDP: `AlphaVectorSolution`, `BeliefSolution` or
         `OnlinePlan`; the method's documentation says which. All of them act in beliefs.
 
     Raises

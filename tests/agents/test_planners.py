@@ -64,6 +64,7 @@ def test_each_finds_the_optimum_and_is_kept(name, tmp_path):
         assert describe(twin) == describe(planner)
         assert twin.q_.tobytes() == planner.q_.tobytes()
         assert twin.act(0) == planner.act(0)
+        assert repr(twin.solution_) == repr(planner.solution_)
 
 
 def test_the_average_reward_is_found_as_by_solve():

@@ -61,7 +61,6 @@ FAMILIES = {
     "planning/mdp/test_stochastic_shortest_path": (
         "planning/total_reward: end_components endings improvement value_bounds"
     ),
-    "planning/pomdp/bounds/test_belief_grid": "planning/pomdp/bounds: discretisation",
     "planning/pomdp/exact/test_exact": (
         "planning/pomdp/exact: enumeration incremental_pruning infinite_horizon reference "
         "value_iteration_stages witness"

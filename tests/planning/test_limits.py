@@ -21,7 +21,6 @@ EACH = pytest.mark.parametrize(
 
 WITHOUT = {
     "backward_induction": {"max_iterations", "progress"},
-    "belief_grid": {"max_iterations"},
     "blind": {"max_iterations"},
     "pbvi": {"max_iterations"},
     "pomcp": {"max_iterations"},

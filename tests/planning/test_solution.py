@@ -51,7 +51,7 @@ def test_costs_are_minimised_and_shown(tmp_path, capsys):
     axes = rl.plotting.state_values(solution)
     assert axes.get_ylabel() == "cost"
     assert sorted(line.get_ydata()[0] for line in axes.get_lines()) == sorted(solution.cost.tolist())
-    infinite = rl.MDP.from_arrays(repair, costs=[[1.0, np.inf], [9.0, 4.0]], gamma=0.9)
+    infinite = rl.MDP.from_arrays(repair, costs=[[1.0, np.inf], [9.0, 4.0]], order="sas", gamma=0.9)
     assert infinite.legal.tolist() == [[True, False], [True, True]]
 
     def step(state, action):
@@ -84,9 +84,13 @@ def test_of_the_average_reward_the_gain_is_shown_and_not_a_relative_value():
     assert np.isscalar(solution.value_at_start)
 
 
-def test_a_solution_acts_by_numbers_and_names():
-    mdp = rl.MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.9, state_labels=["in", "out"])
+def test_a_solution_acts_by_numbers_and_names(tiger):
+    names = {"state_labels": ["in", "out"], "action_labels": ["stay", "leave"]}
+    mdp = rl.MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.9, **names)
     solution, two_steps = rl.solve(mdp), rl.solve(mdp, horizon=2)
+    assert (solution.act("in", named=True), two_steps.act("in", 1, named=True)) == ("stay", "leave")
+    hidden = rl.solve(tiger(0.9).replace(action_labels=["listen", "open left", "open right"]))
+    assert [hidden.act([p, 1 - p], named=True) for p in (0.5, 1.0)] == ["listen", "open right"]
     assert (solution.act("in"), solution.act(0), two_steps.act("in", steps_left=1), two_steps.act(0)) == (0, 0, 1, 0)
     assert repr(solution).startswith("Solution(method='policy_iteration', value_at_start=10, error_bound=")
     for asked, words in [
@@ -94,7 +98,22 @@ def test_a_solution_acts_by_numbers_and_names():
         (lambda: solution.act(2), "state=2 is not a state; the states are 0..1"),
         (lambda: solution.act("out"), "state='out' is an end: no action is legal there"),
         (lambda: two_steps.act(0, steps_left=3), "steps_left=3 is more than the 2 steps of this plan"),
+        (lambda: solution.act(0, steps_left=1), "this solution has no horizon: leave steps_left out"),
         (lambda: two_steps.act(0, steps_left=0), "steps_left=0 is less than 1"),
     ]:
         with pytest.raises(ParameterError, match=words):
             asked()
+
+
+def test_a_solution_is_drawn_and_answers_names_of_others(tiger):
+    model = tiger(0.9)
+    for solution, drawn in (
+        (rl.solve(model.mdp), "state"),
+        (rl.solve(model), "probability"),
+        (rl.solve("FrozenLake-v1", gamma=0.9), ""),
+    ):
+        axes = solution.plot(title="the plan")
+        assert axes.get_title(loc="left") + axes.get_title() == "the plan"
+        assert drawn in axes.get_xlabel()
+        with pytest.raises(AttributeError, match=r"has no attribute 'V'; did you mean 'value'\?"):
+            _ = solution.V

@@ -44,7 +44,7 @@ def test_every_method_is_public_documented_and_answers_to_its_name(
     # An average is asked of a model without an end, and a total of one that is not discounted.
     suited = {"relative_value_iteration": gridworld_with_jumps, "stochastic_shortest_path": small_gridworld}
     # These approximate, or look one decision ahead: their bounds are as wide as they are.
-    approximate = {"aems2", "belief_grid", "pbvi", "perseus", "pomcp"}
+    approximate = {"aems2", "pbvi", "perseus", "pomcp"}
     hidden = tiger(0.9)
     suited["goal_hsvi"] = hidden.replace(gamma=1.0, terminated=hidden.mdp.probability > 0.0)
     for usual in (grid_goal(), hidden):

@@ -13,7 +13,7 @@ infinity is 0 here.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, Unpack, overload
 
 import numpy as np
 
@@ -22,6 +22,12 @@ from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import BeliefLike, FloatArray, IndexArray
 from rlsuite.planning.kept import ACTIONS, OBSERVATIONS, STATES, Kept, Shelf, labels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from rlsuite.plotting.figure import AxesKeywords
+
 
 MATCH = 1e-9
 """Largest L1 distance at which a belief is identified with one of the plan: far above rounding errors."""
@@ -54,6 +60,7 @@ class BeliefPlan(Kept, ABC):
     iterations: int
     seconds: float
     method: str
+    pomdp: POMDP = field(repr=False)
 
     def __repr__(self) -> str:
         horizon = "" if self.horizon is None else f", horizon={self.horizon}"
@@ -80,9 +87,51 @@ class BeliefPlan(Kept, ABC):
         """``upper_bound - lower_bound``, in the unit of the reward."""
         return self.upper_bound - self.lower_bound
 
+    @overload
+    def act(self, belief: BeliefLike, steps_left: int | None = None, *, named: Literal[True]) -> str: ...
+    @overload
+    def act(self, belief: BeliefLike, steps_left: int | None = None, *, named: Literal[False] = ...) -> int: ...
+    def act(self, belief: BeliefLike, steps_left: int | None = None, *, named: bool = False) -> int | str:
+        """Return the action in a belief.
+
+        Parameters
+        ----------
+        belief : array_like (S,) or mapping of str to float
+            The probability of each state, in their order or by name.
+        steps_left : int, optional
+            For a plan with a horizon, how many steps are left.
+        named : bool
+            Whether to answer with the name of the action instead of its number.
+
+        Raises
+        ------
+        ParameterError
+            If the belief is none, or the plan has no action for it or for this number of steps.
+        """
+        action = self._action(belief, steps_left)
+        return labels(self.pomdp.action_labels, self.pomdp.n_actions)[action] if named else action
+
+    def plot(self, **look: "Unpack[AxesKeywords]") -> "Axes":
+        """Draw the plan: its vectors over the beliefs if there are two or three states, else its bounds over time.
+
+        Parameters
+        ----------
+        **look
+            Axes, title and limits; see `rlsuite.plotting.gap`.
+
+        Raises
+        ------
+        ParameterError
+            If the plan has neither vectors nor a record of its bounds.
+        """
+        from rlsuite import plotting
+
+        by_size: dict[int, Any] = {2: plotting.alpha_vectors, 3: plotting.belief_simplex}
+        return by_size.get(self.pomdp.n_states, plotting.gap)(self, **look)
+
     @abstractmethod
-    def act(self, belief: BeliefLike, steps_left: int | None = None) -> int:
-        """Return the number of the action in a belief, (S,) or by names, with `steps_left` if there is a horizon."""
+    def _action(self, belief: BeliefLike, steps_left: int | None) -> int:
+        """Return the number of the action; see `act`."""
 
     @abstractmethod
     def value(self, belief: BeliefLike, steps_left: int | None = None) -> float:
@@ -113,7 +162,6 @@ class BeliefSolution(BeliefPlan):
     depth: IndexArray = field(repr=False)
     values: FloatArray = field(repr=False)
     policies: IndexArray = field(repr=False)
-    pomdp: POMDP = field(repr=False)
 
     def __post_init__(self) -> None:
         for array in (self.beliefs, self.depth, self.values, self.policies):
@@ -150,21 +198,7 @@ class BeliefSolution(BeliefPlan):
             policies=shelf.indices("policies", rows, "beliefs", below=ACTIONS),
         )
 
-    def act(self, belief: BeliefLike, steps_left: int | None = None) -> int:
-        """Return the optimal action.
-
-        Parameters
-        ----------
-        belief : array_like (S,)
-            A belief that can be reached from the start, as `POMDP.update_belief` computes it.
-        steps_left : int
-            How many steps are still to come, this one included; to be left out if the plan has no horizon.
-
-        Raises
-        ------
-        ParameterError
-            If the plan does not contain the belief, or not with that many steps left.
-        """
+    def _action(self, belief: BeliefLike, steps_left: int | None) -> int:
         t, node = self._position(belief, steps_left)
         action = int(self.policies[t, node]) if t < self.policies.shape[0] else -1
         if action < 0:
@@ -365,7 +399,6 @@ class AlphaVectorSolution(BeliefPlan):
 
     alpha_vectors: FloatArray = field(repr=False)
     actions: IndexArray = field(repr=False)
-    pomdp: POMDP = field(repr=False)
     trace: BoundsTrace = field(repr=False)
     successors: IndexArray | None = field(default=None, repr=False)
     stages: tuple[VectorSet, ...] = field(default=(), repr=False)
@@ -435,23 +468,7 @@ class AlphaVectorSolution(BeliefPlan):
         """Number of alpha vectors."""
         return self.alpha_vectors.shape[0]
 
-    def act(self, belief: BeliefLike, steps_left: int | None = None) -> int:
-        """Return the first action of the plan with the largest value in a belief.
-
-        Parameters
-        ----------
-        belief : array_like (S,) or dict
-            Any distribution over the states; also by name, as in ``{"ok": 0.5, "broken": 0.5}``.
-        steps_left : int, optional
-            For a plan with a horizon: how many steps are still to come, this one included; all of them by default. To
-            be left out if the plan has no horizon.
-
-        Raises
-        ------
-        ParameterError
-            If `belief` is not a distribution, `steps_left` is out of range or 0, or no plan is legal in every state of
-            the belief's support.
-        """
+    def _action(self, belief: BeliefLike, steps_left: int | None) -> int:
         vectors, actions, _ = self._with(steps_left)
         best, _ = self._best(vectors, belief)
         if actions[best] < 0:

@@ -27,8 +27,6 @@ PROBLEMS = {
 }
 LARGE = {"hallway": lambda: hallway().model, "tag": lambda: tag().model, "light dark": lambda: light_dark().model}
 """What no method here can finish: their bounds are far apart, but they must hold the same number."""
-SMALL_GRID = {"tiger": 20, "three doors": 8, "shuttle": 2}
-"""Resolution of a grid of beliefs, where there are few enough of them."""
 
 
 def plan_of(model, method, **options):
@@ -56,10 +54,6 @@ def test_all_brackets_overlap(problem):
         plan_of(model, "aems2", max_iterations=100),
         plan_of(model, "pomcp", simulations=10, seed=1),
     ]
-    if problem in SMALL_GRID:
-        for interpolation in ("freudenthal", "nearest"):
-            grid = {"resolution": SMALL_GRID[problem], "interpolation": interpolation, "deadline": 1.0}
-            plans.append(plan_of(model, "belief_grid", **grid))
     assert_consistent(plans)
     exact, search = plans[0], plans[2]
     assert max(exact.lower_bound, search.lower_bound) >= min(exact.upper_bound, search.upper_bound) - 2e-3

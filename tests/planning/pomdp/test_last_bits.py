@@ -11,7 +11,6 @@ import pytest
 
 from rlsuite.models import POMDP
 from rlsuite.planning import (
-    belief_grid,
     enumeration,
     incremental_pruning,
     pbvi,
@@ -186,13 +185,3 @@ def test_point_based_plans_of_the_tiger(tiger, monkeypatch, planner):
     for plan in plans:
         assert np.array_equal(plan.actions, plans[0].actions)
         np.testing.assert_allclose(plan.alpha_vectors, plans[0].alpha_vectors, rtol=1e-12)
-
-
-def test_a_grid_takes_the_first_of_equal_actions_whatever_their_last_bits():
-    rng, third = np.random.default_rng(5), np.ones(3) / 3.0
-    for _ in range(10):
-        found = 7.0 * np.eye(3) * (1.0 + EPS * rng.integers(-2, 3, size=(3, 3)))
-        cups = POMDP.from_arrays([np.eye(3)] * 3, found, np.ones((3, 1)), order="ass", gamma=0.5, start=third)
-        plan = belief_grid(cups, tol=1.0)
-        assert plan.act(third) == 0
-        assert plan.act([0.2, 0.5, 0.3]) == 1

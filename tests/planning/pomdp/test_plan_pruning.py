@@ -60,7 +60,7 @@ def test_the_fewest_vectors_keep_the_gap():
         (lambda: solve(mdp, prune="fewest"), "an MDP has none"),
         (lambda: solve(model, horizon=2, prune="fewest"), "a plan for a number of steps"),
         (lambda: solve(model, "qmdp", prune="fewest"), "upper bounds"),
-        (lambda: solve(model, "belief_grid", tol=10.0, prune="fewest"), "a plan of belief_grid has none"),
+        (lambda: solve(model, "reachable_beliefs", horizon=2, prune="fewest"), "a plan of reachable_beliefs has none"),
         (lambda: solve(model, prune="all"), "choices: fewest, winning"),
     ]:
         with pytest.raises(ParameterError, match=words):

@@ -146,10 +146,6 @@ class GridMDP(NamedTuple):
 
     mdp: MDP
     grid: SimplexGrid
-    interpolation: Interpolation
-    distance: float
-    """largest sum of absolute differences between a belief that follows and the grid point that replaces it; 0 for
-    ``"freudenthal"``"""
 
     @property
     def beliefs(self) -> FloatArray:
@@ -174,7 +170,6 @@ class _Step(NamedTuple):
     row: IndexArray
     successor: IndexArray
     probability: FloatArray
-    distance: float
 
 
 @says_what_to_write
@@ -269,7 +264,7 @@ def discretised(
         start=start / start.sum(),
         action_labels=pomdp.action_labels,
     )
-    return GridMDP(mdp, grid, interpolation, max(step.distance for step in steps))
+    return GridMDP(mdp, grid)
 
 
 def _followed(
@@ -288,7 +283,6 @@ def _followed(
     successors: list[IndexArray] = []
     probabilities: list[FloatArray] = []
     seen_in: FloatArray = pomdp.observation_matrix(action).toarray()
-    distance = 0.0
     for z in range(pomdp.n_observations):
         clock.check()
         joint = ahead * seen_in[:, z]
@@ -296,8 +290,6 @@ def _followed(
         seen: IndexArray = np.flatnonzero(total > 0.0)
         follows = joint[seen] / total[seen, np.newaxis]
         numbers, weights = grid.made_of(follows, interpolation)
-        if interpolation == "nearest" and seen.size:
-            distance = max(distance, float(np.abs(grid.beliefs[numbers[:, 0]] - follows).sum(axis=1).max()))
         some: BoolArray = weights > 0.0
         rows.append(np.broadcast_to(allowed[seen, np.newaxis], numbers.shape)[some])
         successors.append(numbers[some])
@@ -309,4 +301,4 @@ def _followed(
     rows.append(allowed[over])
     successors.append(np.full(len(over), -1, dtype=np.int64))
     probabilities.append(share[over])
-    return _Step(np.concatenate(rows), np.concatenate(successors), np.concatenate(probabilities), distance)
+    return _Step(np.concatenate(rows), np.concatenate(successors), np.concatenate(probabilities))

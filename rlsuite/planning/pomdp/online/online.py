@@ -189,7 +189,6 @@ class OnlinePlan(BeliefPlan):
     ([0.0, 1.0, 0.0], 2)
     """
 
-    pomdp: POMDP = field(repr=False)
     decision: Decision = field(repr=False)
     planner: Planner = field(repr=False)
 
@@ -217,12 +216,7 @@ class OnlinePlan(BeliefPlan):
         b = validation.belief(belief, self.pomdp.n_states, self.pomdp.state_labels)
         return self.planner.search().plan(b, checked_steps(self.horizon, steps_left), progress=False)
 
-    def act(self, belief: BeliefLike, steps_left: int | None = None) -> int:
-        """Return the best action that a search from a belief finds; arguments and errors as in `decide`.
-
-        The answer depends neither on earlier searches of the plan nor on those of other threads, unless there is a
-        deadline.
-        """
+    def _action(self, belief: BeliefLike, steps_left: int | None) -> int:
         return self.decide(belief, steps_left).action
 
     def value(self, belief: BeliefLike, steps_left: int | None = None) -> float:

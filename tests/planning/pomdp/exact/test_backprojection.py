@@ -39,7 +39,6 @@ def test_no_dense_table_of_observations_is_made(tiger):
         ("incremental_pruning", {}),
         ("sarsop", {"tol": 1e-3}),
         ("reachable_beliefs", {"horizon": 3}),
-        ("belief_grid", {"resolution": 4, "tol": 1e9}),
         ("aems2", {"max_iterations": 5}),
         ("pomcp", {"simulations": 5, "seed": 1}),
     ):

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from rlsuite.agents import QLearning
 from rlsuite.agents.exploration import EpsilonGreedy
 from rlsuite.core.compiling_clock import CompilingClock
-from rlsuite.errors import ConvergenceWarning, ModelError, ParameterError
+from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP, POMDP
-from rlsuite.planning import belief_grid, discretised, incremental_pruning, reachable_beliefs, solve
+from rlsuite.planning import discretised, incremental_pruning, reachable_beliefs, solve
 from rlsuite.planning.pomdp.bounds.discretisation import SimplexGrid
 
 FOR_EVER = 4063900 / 209789
@@ -38,46 +38,30 @@ def test_the_grid_and_what_is_made_of_it(states, resolution):
     np.testing.assert_allclose(distance[np.arange(len(beliefs)), nearest[:, 0]], distance.min(axis=1), atol=1e-12)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("interpolation", ["freudenthal", "nearest"])
-@pytest.mark.parametrize("resolution", [2, 20, 101])
-def test_tiger(tiger, interpolation, resolution):
-    plan = belief_grid(tiger(0.95), resolution=resolution, interpolation=interpolation, tol=1e9)
-    assert plan.lower_bound <= FOR_EVER <= plan.upper_bound
-    assert plan.act([0.5, 0.5]) == 0
-    assert plan.act([0.01, 0.99]) == 1
-    if interpolation == "freudenthal":
-        exact = incremental_pruning(tiger(0.95))
-        for belief in np.random.default_rng(0).dirichlet([0.5, 0.5], 50):
-            assert plan.value(belief) >= exact.value(belief) - 1e-9
-
-
-def test_a_finer_grid_is_closer(tiger):
-    gaps = [belief_grid(tiger(0.95), resolution=resolution, tol=1e9).gap for resolution in (5, 20, 80, 320)]
-    assert (np.diff(gaps) < 1e-9).all()  # the third and the fourth are equal, up to rounding
-    assert gaps[2] < gaps[1] < gaps[0]
-    assert gaps[-1] < 0.05
+def test_a_finer_grid_is_closer_and_interpolation_is_never_below(tiger):
+    """The value function is convex: a mean of its values around a belief is an upper bound; the nearest is none."""
+    model, upper = tiger(0.95), []
+    for resolution in (4, 20, 80, 320):
+        cells = discretised(model, resolution=resolution)
+        solution = solve(cells.mdp)
+        upper.append(solution.value[cells.cell([0.5, 0.5])])
+        assert solution.act(cells.cell([0.5, 0.5])) == 0
+        assert solution.act(cells.cell([0.0, 1.0])) == 1
+    assert (np.diff(upper) < 1e-9).all()  # the third and the fourth are equal, up to rounding
+    assert FOR_EVER <= upper[2] < upper[1] < upper[0]
+    assert upper[-1] < FOR_EVER + 0.05
+    cells = discretised(model, resolution=100, interpolation="nearest")
+    assert solve(cells.mdp).value[cells.cell([0.5, 0.5])] == pytest.approx(FOR_EVER, abs=0.3)
 
 
 @pytest.mark.slow
 @settings(max_examples=30, deadline=None)
-@given(data=st.data(), interpolation=st.sampled_from(["freudenthal", "nearest"]), resolution=st.integers(1, 6))
-def test_random_models_are_bracketed(random_pomdps, data, interpolation, resolution):
+@given(data=st.data(), resolution=st.integers(1, 6))
+def test_interpolation_bounds_random_models_from_above(random_pomdps, data, resolution):
     pomdp = data.draw(random_pomdps())
-    options = {"resolution": resolution, "interpolation": interpolation, "tol": 1e9}
     exact = incremental_pruning(pomdp, horizon=4, tol=1e-5)
-    plan = belief_grid(pomdp, horizon=4, **options)
-    assert plan.lower_bound <= exact.upper_bound
-    assert plan.upper_bound >= exact.lower_bound
-    assert pomdp.mdp.legal[pomdp.start > 0.0, plan.act(pomdp.start)].all()
-    if interpolation == "freudenthal":
-        for steps in range(5):
-            assert plan.value(pomdp.start, steps) >= exact.value(pomdp.start, steps) - 1e-9
-    if pomdp.gamma < 1.0:
-        exact = incremental_pruning(pomdp, tol=1e-3)
-        plan = belief_grid(pomdp, **options)
-        assert plan.lower_bound <= exact.upper_bound
-        assert plan.upper_bound >= exact.lower_bound
+    cells = discretised(pomdp, resolution=resolution)
+    assert solve(cells.mdp, horizon=4).value_at_start >= exact.lower_bound - 1e-9
 
 
 @pytest.mark.slow
@@ -97,12 +81,9 @@ def test_beliefs_over_hidden_ends():
         [look, guess, guess], [[-1, -1, 0], [10, -20, 0], [-20, 10, 0]], [[1, 0], [0, 1], [0.5, 0.5]],
         order="ass", gamma=0.9, start=[0.5, 0.5, 0], terminated=[False, False, True],
     )  # fmt: skip
-    plan = belief_grid(cups, resolution=4)
-    assert plan.converged
-    assert plan.lower_bound <= 8.0 <= plan.upper_bound
-    assert plan.cells.mdp.n_states == 5  # no grid over the state in which all is over
-    with pytest.raises(ParameterError, match="no running episode can be in state 2"):
-        plan.value([0.5, 0.25, 0.25])
+    cells = discretised(cups, resolution=4)
+    assert cells.mdp.n_states == 5  # no grid over the state in which all is over
+    assert solve(cells.mdp).value_at_start == pytest.approx(8.0)
 
 
 def test_a_dead_end_for_the_belief_is_named():
@@ -119,41 +100,17 @@ def test_a_dead_end_for_the_belief_is_named():
         ({"resolution": 0}, "resolution=0 is less than 1"),
         ({"interpolation": "nearst"}, "unknown interpolation 'nearst'; did you mean 'nearest'"),
         ({"max_beliefs": 10}, "a grid of resolution=10 over 2 states has 11 beliefs, more than max_beliefs=10"),
-        ({"horizon": 0}, "horizon=0 is less than 1"),
-        ({"tol": -1}, "tol=-1 is not a positive number"),
         ({"deadline": -1}, "deadline=-1 is not a positive number or 0"),
     ],
 )
 def test_arguments_are_checked(tiger, options, message):
     with pytest.raises(ParameterError, match=message):
-        belief_grid(tiger(0.95), **options)
+        discretised(tiger(0.95), **options)
 
 
-def test_wide_bounds_are_told(tiger):
-    with pytest.warns(ConvergenceWarning, match="pass a resolution above 3"):
-        belief_grid(tiger(0.95), resolution=3)
-    with pytest.raises(ParameterError, match="needs gamma < 1"):
-        belief_grid(tiger(1.0))
-
-
-def test_steps_left(tiger):
-    plan = belief_grid(tiger(1.0), horizon=3, resolution=100, tol=1e9)
-    assert plan.value([0.5, 0.5], 0) == 0.0
-    assert plan.value([0.5, 0.5], 1) == pytest.approx(-1.0)
-    for steps, message in ((4, "more than the 3 steps"), (0, "the plan is at its end")):
-        with pytest.raises(ParameterError, match=message):
-            plan.act([0.5, 0.5], steps)
-
-
-@pytest.mark.parametrize("horizon", [None, 30])
-def test_a_deadline_that_is_too_short_is_the_one_that_was_given(tiger, horizon):
+def test_a_deadline_that_is_too_short_is_the_one_that_was_given(tiger, monkeypatch):
     with pytest.raises(ParameterError, match=r"^deadline=1e-09 seconds are too short for a grid of 501 beliefs"):
-        belief_grid(tiger(0.95), resolution=500, horizon=horizon, deadline=1e-9)
-
-
-def test_the_deadline_of_a_part_is_that_of_the_whole(tiger, monkeypatch):
+        discretised(tiger(0.95), resolution=500, deadline=1e-9)
     monkeypatch.setattr(CompilingClock, "hurries", property(lambda clock: clock.name == "backward_induction"))
     with pytest.raises(ParameterError, match=r"^deadline=50 seconds are too short for horizon=3: 0 of these steps"):
         reachable_beliefs(tiger(0.95), horizon=3, deadline=50)
-    with pytest.raises(ParameterError, match=r"^deadline=50 seconds are too short for horizon=3: 0 of these steps"):
-        belief_grid(tiger(0.95), resolution=3, horizon=3, deadline=50)
