@@ -131,8 +131,6 @@ class HMMEstimator(BaseEstimator):
 
     def _warn_of_constants(self, observations: AnyArray) -> None:
         """Warn of columns (n, d) in which all numbers are equal, those that are missing left out."""
-        if self.n_states == 1 or len(observations) == 1:
-            return
         gone = self._gone(observations)
         for k, (column, missing) in enumerate(zip(observations.T, gone.T, strict=True)):
             there = column[~missing]

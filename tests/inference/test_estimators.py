@@ -274,3 +274,5 @@ def test_bad_input_is_named():
     flat[4, 2] = np.nan
     with pytest.warns(CollapseWarning, match=f"column {X.shape[1]} of the observations is 3 in all rows"):
         assert np.isfinite(rl.GaussianHMM(2, random_state=0).fit(flat).score(flat))
+    with pytest.warns(CollapseWarning, match="column 0 of the observations is 3 in all rows"):
+        rl.GaussianHMM(1).fit([[3.0]])
