@@ -121,7 +121,7 @@ def _draw(found: "Sweep", path: Path) -> None:
     from rlsuite.experiments.grid import text_of
     from rlsuite.plotting import parameter_map, parameter_study
     from rlsuite.plotting.figure import write
-    from rlsuite.plotting.parameter_maps import slices
+    from rlsuite.plotting.parameters import slices
 
     maps = slices(found)
     if not maps:

@@ -7,6 +7,8 @@ from rlsuite.plotting.belief_values import alpha_vectors as alpha_vectors
 from rlsuite.plotting.belief_values import belief_simplex as belief_simplex
 from rlsuite.plotting.bounds import convergence as convergence
 from rlsuite.plotting.bounds import gap as gap
+from rlsuite.plotting.bounds import pareto_front as pareto_front
+from rlsuite.plotting.bounds import state_values as state_values
 from rlsuite.plotting.comparisons import final_values as final_values
 from rlsuite.plotting.comparisons import performance_profile as performance_profile
 from rlsuite.plotting.curves import cumulative_reward as cumulative_reward
@@ -15,9 +17,9 @@ from rlsuite.plotting.curves import evaluation as evaluation
 from rlsuite.plotting.curves import evaluation_return as evaluation_return
 from rlsuite.plotting.curves import regret as regret
 from rlsuite.plotting.curves import value_error as value_error
-from rlsuite.plotting.densities import arm_posteriors as arm_posteriors
 from rlsuite.plotting.diagrams import diagram as diagram
-from rlsuite.plotting.durations import state_durations as state_durations
+from rlsuite.plotting.distributions import arm_posteriors as arm_posteriors
+from rlsuite.plotting.distributions import state_durations as state_durations
 from rlsuite.plotting.exploring import explore as explore
 from rlsuite.plotting.figure import AxesKeywords as AxesKeywords
 from rlsuite.plotting.figure import ColourKeywords as ColourKeywords
@@ -26,7 +28,6 @@ from rlsuite.plotting.figure import save as save
 from rlsuite.plotting.figure_list import figures as figures
 from rlsuite.plotting.figure_list import plan_figures as plan_figures
 from rlsuite.plotting.figure_list import solution_figures as solution_figures
-from rlsuite.plotting.fronts import pareto_front as pareto_front
 from rlsuite.plotting.graphs import policy_graph as policy_graph
 from rlsuite.plotting.intervals import mean_curves as mean_curves
 from rlsuite.plotting.intervals import style_axes as style_axes
@@ -34,12 +35,11 @@ from rlsuite.plotting.movies import belief_movie as belief_movie
 from rlsuite.plotting.movies import learning_movie as learning_movie
 from rlsuite.plotting.movies import planning_movie as planning_movie
 from rlsuite.plotting.movies import walk_movie as walk_movie
-from rlsuite.plotting.parameter_maps import parameter_map as parameter_map
-from rlsuite.plotting.parameter_studies import parameter_study as parameter_study
+from rlsuite.plotting.parameters import parameter_map as parameter_map
+from rlsuite.plotting.parameters import parameter_study as parameter_study
 from rlsuite.plotting.plane import policy_map as policy_map
 from rlsuite.plotting.plane import value_surface as value_surface
 from rlsuite.plotting.reporting import write_report as write_report
-from rlsuite.plotting.states import state_values as state_values
 from rlsuite.plotting.style import Palette as Palette
 from rlsuite.plotting.time_rows import belief_trace as belief_trace
 from rlsuite.plotting.time_rows import state_posteriors as state_posteriors

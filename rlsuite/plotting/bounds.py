@@ -1,4 +1,4 @@
-"""The bounds on the value that planners certified while they worked: at the start belief, or the error bound."""
+"""What planners have found, beside maps: values of states, bounds that close, error bounds, a front of two rewards."""
 
 # pyright: reportUnknownMemberType=false
 # (matplotlib leaves the keywords of its drawing functions untyped.)
@@ -23,13 +23,13 @@ from rlsuite.plotting.figure import (
 )
 from rlsuite.plotting.figure_list import figure_of_plan, figure_of_solution
 from rlsuite.plotting.intervals import FEW_POINTS, identical
-from rlsuite.plotting.labels import by_label, common_title
+from rlsuite.plotting.labels import by_label, check_solved, common_title, title_of_model
 from rlsuite.plotting.style import OPTIMUM, Palette, drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rlsuite.planning import BeliefPlan, Solution
+    from rlsuite.planning import BeliefPlan, ParetoFront, Solution
 
 
 AXES: Final = ("iterations", "seconds")
@@ -267,3 +267,129 @@ def _error_ticks(axes: "Axes", against: str) -> None:
     axes.set_xlim(0.0, 1.01 * axes.dataLim.x1 or 1.0)
     if against == "iterations":
         count_along(axes)
+
+
+MARKS: Final = "osD^vP"
+"""Marks of actions; if a policy takes more of them, one mark is used for all."""
+
+MOST_STATES: Final = 5_000
+"""Of a larger model this many evenly spread states are drawn."""
+
+MOST_NAMES: Final = 60
+"""Number of letters for which there is room along the axis."""
+
+
+@figure_of_solution(on_grid=False)
+@takes_look
+def state_values(solution: "Solution", **look: Unpack[AxesKeywords]) -> "Axes":
+    """Value of every state, in the colour of its action: for problems that do not lie on a grid.
+
+    Of a model that was made from costs it shows these.
+
+    Parameters
+    ----------
+    solution
+        What `solve` returned.
+    **look
+        Axes, title and limits: the keywords of `AxesKeywords`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        States are placed by their labels if these are numbers, else by their index. Those without actions, the ends,
+        are left out.
+
+    Examples
+    --------
+    >>> from rlsuite.models import MDP
+    >>> from rlsuite.planning import solve
+    >>> mdp = MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.9, action_labels=["stay", "go"])
+    >>> ax = state_values(solve(mdp))
+    >>> [line.get_label() for line in ax.get_lines()], [line.get_ydata().round(9).tolist() for line in ax.get_lines()]
+    (['stay'], [[10.0]])
+    """
+    check_solved("state_values", solution, "lookahead")
+    mdp = solution.lookahead.mdp
+    labels: list[str] = list(mdp.action_labels or map("action {}".format, range(mdp.n_actions)))
+    acting = np.flatnonzero(solution.policy >= 0)
+    states = acting[evenly(acting.size, MOST_STATES)]
+    values, what = (solution.cost, "cost") if mdp.costs else (solution.value, "value")
+    taken: list[int] = np.unique(solution.policy[states]).tolist()
+    numbers = _numbers(mdp.state_labels)
+    where = np.arange(mdp.n_states, dtype=np.float64) if numbers is None else numbers
+    axes = open_axes(look, CURVE_SIZE)
+    size = 5.0 if states.size <= MOST_STATES // 50 else 2.0
+    looks = Palette(labels[action] for action in taken)
+    if len(taken) <= len(MARKS):
+        for action, mark in zip(taken, MARKS, strict=False):
+            chosen = states[solution.policy[states] == action]
+            colour = looks[labels[action]].colour
+            axes.plot(where[chosen], values[chosen], mark, label=labels[action], color=colour, markersize=size)
+    else:
+        axes.plot(where[states], values[states], MARKS[0], color=OPTIMUM.colour, markersize=size)
+
+    of_average = hasattr(solution, "gain")
+    quantity = f"relative {what}" if of_average else what
+    said = ["Marks: an optimal action."] if len(taken) <= len(MARKS) else []
+    if not of_average:
+        said.append(f"{what.capitalize()}: within {solution.error_bound:.2g}.")
+    if states.size < acting.size:
+        said.append(f"Drawn: {states.size:,} of {acting.size:,} states, evenly spread.")
+    dress_curves(axes, title_of_model(mdp), "state", quantity)
+    count_along(axes)
+    if mdp.state_labels is not None and numbers is None and sum(map(len, mdp.state_labels)) <= MOST_NAMES:
+        axes.set_xticks(range(mdp.n_states), mdp.state_labels, parse_math=False)
+    axes.margins(x=0.03)
+    return finish(axes, look, said)
+
+
+def _numbers(labels: "tuple[str, ...] | None") -> NDArray[np.float64] | None:
+    """Labels of states as numbers, if all are."""
+    try:
+        numbers = np.array([float(label) for label in labels or ()])
+    except ValueError:
+        return None
+    return numbers if numbers.size and np.isfinite(numbers).all() else None
+
+
+MARGIN: Final = 0.08
+"""Share of the height below the lowest corner."""
+
+
+@takes_look
+def pareto_front(front: "ParetoFront", **look: Unpack[AxesKeywords]) -> "Axes":
+    """What policies are worth in two rewards at once: the corners of the front, and their mixtures between them.
+
+    Parameters
+    ----------
+    front
+        What `rlsuite.planning.pareto` returned.
+    **look
+        Axes, title, labels and limits: the keywords of `AxesKeywords`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> mdp = rl.MDP.from_successors([[0, 0, 0]], [[10, 4, 0]], gamma=0.9)
+    >>> front = rl.planning.pareto(mdp, ("reward", [[-5, -1, 0]]), names=("earned", "worn"))
+    >>> ax = rl.plotting.pareto_front(front)
+    >>> ax.get_xlabel(), ax.get_lines()[0].get_xdata().round(6).tolist()
+    ('earned', [0.0, 40.0, 100.0])
+    """
+    x, y = front.points.T + 0.0
+    ax = open_axes(look, CURVE_SIZE)
+    colour = Palette(["front"])["front"].colour
+    ax.plot(x, y, color=colour, marker="o", markersize=6, linewidth=1.8)
+    low = float(y.min()) - MARGIN * max(float(y.max() - y.min()), abs(float(y.max())) * 1e-3, 1e-12)
+    ax.fill_between(x, y, low, color=colour, alpha=0.12, linewidth=0)
+    ax.set_ylim(bottom=low)
+    dress_curves(ax, "What can be had of both", *front.names)
+    said = [
+        f"Points: {len(x)} deterministic policies. Lines: mixtures of two.",
+        f"No policy lies beyond by more than {front.error_bound:.2g}.",
+    ]
+    return finish(ax, look, said)

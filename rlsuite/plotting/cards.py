@@ -17,14 +17,12 @@ import numpy as np
 from rlsuite.errors import NotLearned, ParameterError, RlsuiteWarning, UnsuitableEnvironment
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.plotting.belief_values import alpha_vectors, belief_simplex
-from rlsuite.plotting.bounds import gap
+from rlsuite.plotting.bounds import gap, pareto_front, state_values
 from rlsuite.plotting.curves import episode_return, evaluation
 from rlsuite.plotting.diagrams import diagram
 from rlsuite.plotting.figure import CAPTION_ID, for_a_file, svg_of
-from rlsuite.plotting.fronts import pareto_front
 from rlsuite.plotting.graphs import policy_graph
 from rlsuite.plotting.labels import counted, in_title, names
-from rlsuite.plotting.states import state_values
 from rlsuite.plotting.values import value_map
 
 if TYPE_CHECKING:

@@ -30,8 +30,7 @@ from rlsuite.plotting.figure import (
 )
 from rlsuite.plotting.figure_list import figure_of_solution
 from rlsuite.plotting.labels import is_agent
-from rlsuite.plotting.scene_axes import draw_scene
-from rlsuite.plotting.squares import draw_kinds, without_value
+from rlsuite.plotting.squares import draw_kinds, draw_scene, without_value
 from rlsuite.rendering import colours
 from rlsuite.rendering.layout import GridLayout
 from rlsuite.rendering.overlay import Overlay, greedy_weights, texts_of

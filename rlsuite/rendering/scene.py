@@ -1,7 +1,7 @@
 """A grid as plain numbers: what every picture of it shows, where, how large and in which colour.
 
 A scene is a list of squares, polygons and texts. What draws it knows nothing of grids: `canvas` with Pillow, and
-`rlsuite.plotting.scene_axes` with matplotlib. So a new mark, or another look of arrows, is a change here alone.
+`rlsuite.plotting.squares` with matplotlib. So a new mark, or another look of arrows, is a change here alone.
 
 The side of a square is the unit of length. The middle of the first square is (0, 0); x grows to the right, y downwards.
 """

@@ -86,7 +86,7 @@ FAMILIES = {
     "plotting/test_pyplot": "plotting: colour_scale",
     "plotting/test_cards": "core: shown",
     "plotting/test_value_surface": "plotting: plane",
-    "plotting/test_values": "plotting: scene_axes squares",
+    "plotting/test_values": "plotting: squares",
     "rendering/test_grid": "rendering: canvas painting",
     "training/test_engines": "training: kernels run run_log step_buffer",
     "training/test_train": "training: budget evaluation results",

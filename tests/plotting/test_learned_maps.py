@@ -6,7 +6,7 @@ import numpy as np
 
 import rlsuite as rl
 from rlsuite.experiments import AgentEntry, EnvironmentEntry, Experiment
-from rlsuite.plotting.learned_maps import learned_maps
+from rlsuite.plotting.reporting import learned_maps
 
 
 def test_maps_are_those_of_the_repeated_run(tmp_path):

@@ -3,7 +3,7 @@ import pytest
 
 import rlsuite as rl
 from rlsuite.plotting import state_values
-from rlsuite.plotting.states import MOST_STATES
+from rlsuite.plotting.bounds import MOST_STATES
 
 
 def points(ax):

@@ -8,7 +8,7 @@ import pytest
 from rlsuite import plotting
 from rlsuite.errors import ParameterError
 from rlsuite.experiments import Sweep
-from rlsuite.plotting.parameter_maps import slices
+from rlsuite.plotting.parameters import slices
 
 
 @pytest.fixture

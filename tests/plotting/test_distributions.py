@@ -1,4 +1,4 @@
-"""Posteriors of arms: closed forms of densities and intervals, and what the figure says."""
+"""Posteriors of arms against closed forms; durations of hidden states against decoded segments."""
 
 import numpy as np
 import pytest
@@ -47,3 +47,13 @@ def test_what_has_no_posteriors_is_refused():
         arm_posteriors(rl.UCB1())
     with pytest.raises(NotLearned):
         arm_posteriors(rl.ThompsonNormal())
+
+
+def test_areas_are_the_shares_of_whole_segments():
+    light = rl.HSMM([1, 0], [[0, 1], [1, 0]], [[1, 0], [0, 1]], [[0, 0.5, 0.5], [1, 0, 0]])
+    ax = rl.plotting.state_durations(light, [[0, 0, 1, 0, 0, 0, 1, 0], [0, 0, 1]])
+    shares = {patch.get_label(): patch.get_data().values.round(3).tolist() for patch in ax.patches}
+    assert shares == {"_state 0": [0, 0.667, 0.333], "_state 1": [1, 0, 0]}
+    both = rl.plotting.state_posteriors(light, [0, 0, 1, 0, 0], path=True)
+    assert "best path" in [tick.get_text() for tick in both.get_yticklabels()]
+    assert rl.plotting.diagram(light).texts[0].get_text() == "state 0\n0: 1\nlasts 2.5\nsteps"
