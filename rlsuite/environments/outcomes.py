@@ -5,15 +5,26 @@
 """
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rlsuite.environments.scripted_generator import MAX_OUTCOMES, CameBack, ScriptedGenerator
+from rlsuite.environments.scripted_generator import MAX_OUTCOMES, Request, ScriptedGenerator, Unscripted
 from rlsuite.environments.signal_errors import CannotBeFollowed, called
-from rlsuite.environments.symbolic import GRID, Draw, IntegerDraw, UniformDraw
+from rlsuite.environments.symbolic import GRID, Draw
+
+MAX_DRAWS = 100
+"""Most draws of one step."""
+ROUNDS = 400
+"""Draws of a loop that are tried."""
+MANY = 12
+"""Draws of one step from which on it is asked whether they belong to a loop."""
+
+_dice = np.random.default_rng(0)
+_WORDS = [[0] * ROUNDS, [GRID - 1] * ROUNDS, *_dice.integers(GRID, size=(3, 40)).tolist()]
+"""Series of draws in which what follows a draw is compared."""
 
 
 class Leaf(NamedTuple):
@@ -55,6 +66,11 @@ Tree: TypeAlias = Leaf | Node | Again
 def outcomes_of(step: Callable[[], Any], rng: ScriptedGenerator) -> Tree:
     """Return all outcomes of a step that draws from `rng`, as a tree of its draws.
 
+    The step is run once for each beginning of a series of draws; a run stops at its first draw that is not in its
+    script. Where a step draws often, a draw may be another round of a loop. It is taken for that if whatever follows is
+    the same as at an earlier draw, in all series that are tried: each outcome, some random ones, and as many rounds as
+    a step may draw.
+
     Parameters
     ----------
     step : callable
@@ -73,76 +89,122 @@ def outcomes_of(step: Callable[[], Any], rng: ScriptedGenerator) -> Tree:
     >>> outcomes_of(lambda: "slips" if rng.random() < 0.25 else "moves", rng)
     UniformNode(bounds=(0.25,), children=(Leaf(outcome='slips'), Leaf(outcome='moves')))
     """
-    while True:
-        rng.begin()
-        try:
-            return _grown(step, rng)
-        except CameBack:  # there are loops in it
-            continue
+    growth = _Growth(step, rng)
+    try:
+        tree, _ = growth.grow([], growth.run([]))
+    except _Deep:  # there may be loops in it; in its other steps as well
+        rng.loops = True
+        growth = _Growth(step, rng)
+        tree, _ = growth.grow([], growth.run([]))
+    if not _ends(tree):
+        raise CannotBeFollowed("one step or reset may draw for ever")
+    return tree
 
 
-def _grown(step: Callable[[], Any], rng: ScriptedGenerator) -> Tree:
-    runs = 0
+class _Deep(Exception):
+    """A step draws so often that its draws have to be compared."""
 
-    def run(script: list[int]) -> tuple[list[Draw], Leaf | Again]:
-        nonlocal runs
-        runs += 1
-        if runs > MAX_OUTCOMES:
+
+class _Run(NamedTuple):
+    """One run of a step."""
+
+    draws: list[Draw]
+    asked: Request | None
+    """What it would draw next; None if it has ended."""
+    outcome: Any
+
+
+class _Place(NamedTuple):
+    """A draw on the way to another one."""
+
+    script: list[int]
+    asked: Request | None
+    number: int
+    traces: list[object]
+    """What follows in the series of `_WORDS`."""
+
+
+class _Growth:
+    """A tree that grows."""
+
+    def __init__(self, step: Callable[[], Any], rng: ScriptedGenerator):
+        self.step, self.rng = step, rng
+        self.runs = self.n_nodes = 0
+        self.way: list[_Place] = []
+
+    def run(self, script: list[int]) -> _Run:
+        self.runs += 1
+        if self.runs > MAX_OUTCOMES:
             raise CannotBeFollowed(f"one step has more than {MAX_OUTCOMES:,} outcomes")
-        rng.follow(script)
+        self.rng.follow(script)
         try:
-            if rng.compares:
-                with rng.moments.noted():
-                    outcome = Leaf(called(step))
-            else:
-                outcome = Leaf(called(step))
-            draws = rng.draws
-        except CameBack as found:
-            found.signal.forget()
-            if found.number < 0:
-                raise
-            outcome, draws = Again(found.number), found.draws
-        if len(draws) < len(script):
+            outcome = called(self.step)
+        except Unscripted:
+            return _Run(self.rng.draws, self.rng.asked, None)
+        return _Run(self.rng.draws, None, outcome)
+
+    def following(self, script: list[int]) -> _Run:
+        """Run a script that is one draw longer than one that was not enough."""
+        run = self.run(script)
+        if len(run.draws) < len(script):
             raise CannotBeFollowed(
                 "one step from one state does not draw the same numbers each time: it depends on more than the "
                 "environment and its generator"
             )
-        return draws, outcome
+        return run
 
-    def grow(script: list[int], draws: list[Draw], outcome: Leaf | Again) -> tuple[Tree, list[int]]:
-        """The tree below a script, of which one run is known; and where each draw of the script ends to lead here."""
-        depth = len(script)
-        ends = [draw.end if isinstance(draw, UniformDraw) else GRID for draw in draws[:depth]]
-        if len(draws) == depth:
-            return outcome, ends
+    def grow(self, script: list[int], run: _Run) -> tuple[Tree, list[int]]:
+        """The tree below a script; and where each draw of the script ends to lead here."""
+        depth, asked = len(script), run.asked
+        ends = _ends_of(run.draws, depth)
+        if asked is None:
+            return Leaf(run.outcome), ends
+        if depth == MAX_DRAWS:  # as when it draws again until something fits: the first outcome may never
+            raise CannotBeFollowed(f"one step, or one reset, may draw more than {MAX_DRAWS} numbers")
+        if depth == MANY and not self.rng.loops:
+            raise _Deep
+        place = _Place(script, asked, self.n_nodes, [])
+        if self.rng.loops:
+            place.traces[:] = [self.trace(script, word, ends) for word in _WORDS]
+            for before in reversed(self.way):
+                if before.asked == asked and before.traces == place.traces and self.alike(before, place, ends):
+                    return Again(before.number), ends
+        self.n_nodes += 1
+        self.way.append(place)
         children: list[Tree] = []
-        following = draws[depth]
-        if isinstance(following, IntegerDraw):
-            for index in range(following.n):
-                if index:
-                    draws, outcome = run([*script, index])
-                child, deeper = grow([*script, index], draws, outcome)
-                children.append(child)
-                ends = list(map(min, ends, deeper))
-            node = MaskedNode(tuple(children)) if following.masked else IntegerNode(following.low, tuple(children))
-            return node, ends
-        bounds: list[float] = []
-        first = 0
-        while True:
-            child, deeper = grow([*script, first], draws, outcome)
+        firsts = [0]  # the least number, or index, that leads to each child
+        for first in firsts:
+            child, deeper = self.grow([*script, first], self.following([*script, first]))
             children.append(child)
             ends = list(map(min, ends, deeper))
-            first = deeper[depth]
-            if first >= GRID:
-                return UniformNode(tuple(bounds), tuple(children)), ends
-            bounds.append(first / GRID)
-            draws, outcome = run([*script, first])
+            end = deeper[depth] if asked.n == GRID else first + 1
+            if end < asked.n:
+                firsts.append(end)
+        self.way.pop()
+        if asked.n == GRID:
+            return UniformNode(tuple(first / GRID for first in firsts[1:]), tuple(children)), ends
+        return MaskedNode(tuple(children)) if asked.masked else IntegerNode(asked.low, tuple(children)), ends
 
-    draws, outcome = run([])
-    tree, _ = grow([], draws, outcome)
-    if not _ends(tree):
-        raise CannotBeFollowed("one step or reset may draw for ever")
-    return tree
+    def trace(self, script: list[int], word: Sequence[int], ends: list[int]) -> object:
+        """What follows a script in a series of draws; `ends` is lowered where a draw of the script ends earlier."""
+        depth = len(script)
+        run = self.run([*script, *word])
+        ends[:] = map(min, ends, _ends_of(run.draws, depth))
+        return [(one.asked, one.end) for one in run.draws[depth:]], run.asked, run.outcome
+
+    def alike(self, before: _Place, place: _Place, ends: list[int]) -> bool:
+        """Whether all follows that followed an earlier draw: each outcome, and however many rounds of the loop."""
+        assert place.asked is not None
+        between = place.script[len(before.script) :]
+        rounds = between * (ROUNDS // len(between))
+        words = [[raw] for raw in range(place.asked.n)] if place.asked.n < GRID else []
+        words += [[*rounds[:n], *word] for word in _WORDS for n in (MANY, len(rounds))]
+        known = [GRID] * len(before.script)
+        return all(self.trace(place.script, word, ends) == self.trace(before.script, word, known) for word in words)
+
+
+def _ends_of(draws: list[Draw], depth: int) -> list[int]:
+    return [draw.end for draw in draws[:depth]]
 
 
 def nodes_of(tree: Tree) -> list[Node]:

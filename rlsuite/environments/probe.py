@@ -24,7 +24,6 @@ from rlsuite.core.aliases import Env, UntypedSpace
 from rlsuite.environments.ageing import mask_in
 from rlsuite.environments.facts import NO_LIMIT
 from rlsuite.environments.layers import (
-    Passage,
     attributes_of,
     layers_of,
     names_of_class,
@@ -34,9 +33,9 @@ from rlsuite.environments.layers import (
 )
 from rlsuite.environments.outcomes import Tree, outcomes_of
 from rlsuite.environments.part_pickles import PartPickler, PartUnpickler
-from rlsuite.environments.scripted_generator import CameBack, ScriptedGenerator
+from rlsuite.environments.scripted_generator import ScriptedGenerator, Unscripted
 from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead, called
-from rlsuite.environments.symbolic import CONTAINERS, stand_in_for
+from rlsuite.environments.symbolic import stand_in_for
 
 WALK = 200
 """Steps of the walk on which attributes are seen to change."""
@@ -52,7 +51,6 @@ LOOK_EVERY = 20
 
 _INTEGERS: Any = np.integer
 _FLOATS: Any = np.floating
-_DATA: tuple[Any, ...] = (*CONTAINERS, int, float, str, tuple)
 
 
 class _NOTHING:
@@ -156,11 +154,6 @@ class Probe:
         self.states: list[Snapshot] = []
         self._index: dict[object, int] = {}
         self.reset_reads: set[str] = set()
-        self.rng.knows = self._knows
-        self.rng.named = {id(layer): f"layer {place}" for place, layer in enumerate(layers)}
-        self.rng.named |= {id(one): f"passage {place}" for place, one in enumerate(self.passages)}
-        self.rng.named |= {id(self.rng): "generator", id(self): "probe", id(Passage.NOT_KNOWN): "not known"}
-        self.rng.below = {id(self._step.__code__), id(self._reset.__code__)}
 
     def knows(self, env: Env) -> bool:
         """Whether another environment of this kind has the same constants, and is in one of the states found."""
@@ -261,21 +254,6 @@ class Probe:
                 return name
         return ""
 
-    def _knows(self) -> object:
-        """What a step knows of the attributes of the environment and its wrappers while it draws."""
-        values = {name: self.attributes.get(name, _NOTHING) for name in self.in_state | self.written}
-        for name in self._mutable:
-            if name in self.read and name in self.original:  # modified for a while, perhaps
-                digest = self._digest(name, self.attributes.get(name, _NOTHING))
-                values[name] = None if digest == self._first[name] else digest
-        shared: list[dict[str, Any]] = [  # what its classes hold, too
-            {name: value for name, value in cast("dict[str, Any]", vars(cls)).items() if _type_of(value) in _DATA}
-            for layer in layers_of(self.env)
-            for cls in _type_of(layer).__mro__
-        ]
-        passed = [(one.steps, one.resets) for one in self.passages]
-        return sorted(self.written - self.in_state), values, shared, passed
-
     @contextlib.contextmanager
     def _checked(self) -> Generator[None]:
         """Check what was read by a run that ends early: it has come back to where it was, or raises.
@@ -294,7 +272,7 @@ class Probe:
                 raise Relearn from None
             raise
         except Signal as signal:
-            if isinstance(signal.error, CameBack):
+            if isinstance(signal.error, Unscripted):
                 self._check_reads(self.read)
             raise
 

@@ -1,71 +1,47 @@
 """A generator whose draws follow a script, so that a step can be run once for each outcome of what it draws.
 
-It replaces an environment's generator. Where a loop may draw again and again, it compares what the step
-knows at each draw (`rlsuite.environments.execution_state`): one that is where it was before has `CameBack`.
+It replaces an environment's generator. At the first draw that is not in the script it ends the step.
 """
 
 import math
 import operator
-import sys
-from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from time import monotonic  # the module's are out of use where an environment is asked
-from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
 
-from rlsuite.environments.execution_state import Contents, DrawSite, Moments, NotComparable, known_at
-from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, called
-from rlsuite.environments.symbolic import Draw, IntegerDraw, Number, UniformDraw, UniformNumber
+from rlsuite.environments.signal_errors import CannotBeFollowed, Signal
+from rlsuite.environments.symbolic import GRID, Draw, Number, Request, UniformNumber
 
 MAX_OUTCOMES = 10_000
 """Most outcomes of one draw, and of one step."""
-MAX_DRAWS = 400
-"""Most draws of one step."""
 MOST_SHUFFLED = 7
 """Things of which the orders are fewer than `MAX_OUTCOMES`."""
-REPEATED = 12
-"""Draws at one site from which on it is compared what a step knows there."""
-
 
 _INTEGERS = {np.dtype(kind) for kind in (np.int64, np.uint64, np.int32, np.uint32)}
 """Types of integers that are drawn alike."""
-
-
 _NUMPY: Any = np
-_SYS: Any = sys  # the frames of what is called have no public name
 
 
-class CameBack(CannotBeFollowed):
-    """A step is in the state of an earlier draw, whose number this is; -1 if steps are compared from now on."""
-
-    def __init__(self, number: int, draws: list[Draw]):
-        super().__init__(f"it has come back to draw {number}")
-        self.number = number
-        self.draws = draws
-        self.signal = Signal(self)
-
-
-def nothing() -> object:
-    """The values that a step without an environment can read."""
-    return None
+class Unscripted(CannotBeFollowed):
+    """A step draws what is not in its script."""
 
 
 class ScriptedGenerator(np.random.Generator):
-    """A generator whose draws follow a script: as many as it says; of those that follow, always the first outcome.
+    """A generator whose draws follow a script: the k of uniform numbers k / GRID, and the indices of integers.
 
-    A uniform number of the script is one in units of 1 / GRID, an integer the index of one of the allowed ones. After
-    the deadline, a time of `time.monotonic`, nothing more is drawn.
+    An index is taken modulo the number of integers. After the deadline, a time of `time.monotonic`, nothing more is
+    drawn.
 
     Attributes
     ----------
-    knows : callable
-        All that a step knows apart from its local variables.
-    named : mapping
-        By their identity, the objects that are not compared by what they hold.
-    below : container of int
-        The identities of the code of functions that call a step.
+    draws : list of Draw
+        Those of the script that were made.
+    asked : Request or None
+        The draw at which the script ended.
+    loops : bool
+        Whether a step has drawn so often that its draws are compared.
     """
 
     def __init__(self, deadline: float = math.inf) -> None:
@@ -73,93 +49,29 @@ class ScriptedGenerator(np.random.Generator):
         self.deadline = deadline
         self.script: Sequence[int] = ()
         self.draws: list[Draw] = []
-        self.outcomes: list[int] = []
-        self.knows: Callable[[], object] = nothing
-        self.named: Mapping[int, str] = {id(self): "generator"}
-        self.below: Container[int] = {id(called.__code__)}
-        self.moments = Moments(lambda: tuple(self.outcomes))
-        self.unknown = ""
-        """Why it is not known where a loop leads."""
+        self.asked: Request | None = None
+        self.loops = False
         self._hints: dict[tuple[int, int], dict[int, int]] = {}
-        self._loops: set[DrawSite] = set()
-        self._kept: dict[int, object] = {}
-        self.begin()
-
-    def begin(self) -> None:
-        """Begin with a new step."""
-        self._n_draws = 0
-        self._seen: dict[object, int] = {}
-        if len(self._hints) > MAX_OUTCOMES:
-            self._hints.clear()
 
     def follow(self, script: Sequence[int]) -> None:
         """Begin a script."""
-        self.script = script
-        self.draws = []
-        self.outcomes = []
-        self._drawn_at: Counter[DrawSite] = Counter()
-        self._call: FrameType | None = None
+        self.script, self.draws, self.asked = script, [], None
+        if len(self._hints) > MAX_OUTCOMES:
+            self._hints.clear()
 
-    @property
-    def compares(self) -> bool:
-        """Whether there are sites at which the states of steps are compared."""
-        return bool(self._loops)
-
-    def _next(self) -> int:
+    def _drawn(self, asked: Request) -> Draw:
         if monotonic() > self.deadline:
             raise Signal(CannotBeFollowed("there was not enough time to find all outcomes of its steps"))
-        if len(self.draws) == MAX_DRAWS:  # as when it draws again until something fits: the first outcome may never
-            raise Signal(
-                CannotBeFollowed(
-                    f"one step, or one reset, may draw more than {MAX_DRAWS} numbers"
-                    + (f"; whether it comes back to where it was is unknown: {self.unknown}" if self.unknown else "")
-                )
-            )
-        i = len(self.draws)
-        self._compare(new=i >= len(self.script))
-        if i >= len(self.script):
-            self._n_draws += 1
-        self.outcomes.append(self.script[i] if i < len(self.script) else 0)
-        return self.outcomes[i]
-
-    def _compare(self, new: bool) -> None:
-        """Raise CameBack if the step is where it was at an earlier draw."""
-        frame = _SYS._getframe(2)
-        method = frame
-        while frame.f_globals is _OURS and frame.f_back is not None:
-            method, frame = frame, frame.f_back
-        if method is self._call:  # one call that draws several numbers
-            return
-        self._call = method
-        site = DrawSite.of(frame, self.below)
-        self._drawn_at[site] += 1
-        if site not in self._loops:
-            if self._drawn_at[site] < REPEATED:
-                return
-        elif not new:
-            return
-        code = method.f_code
-        arguments = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-        try:
-            known = known_at(site, frame, code.co_name, self.moments)
-            asked = [code.co_name, *(method.f_locals[name] for name in arguments)]
-            seen = Contents.of([asked, known, self.knows()], self.named, self._kept)
-        except NotComparable as error:
-            self.unknown = str(error)
-            self._drawn_at[site] = -MAX_DRAWS
-            return
-        if site not in self._loops:
-            self._loops.add(site)
-            raise CameBack(-1, self.draws).signal
-        if seen in self._seen:
-            raise CameBack(self._seen[seen], self.draws[:]).signal
-        self._seen[seen] = self._n_draws
+        place = len(self.draws)
+        if place >= len(self.script):
+            self.asked = asked
+            raise Signal(Unscripted())
+        first = self.script[place] % asked.n
+        self.draws.append(Draw(asked, first, self._hints.setdefault((place, first), {})))
+        return self.draws[-1]
 
     def _uniform(self, kind: Callable[[float], Number] = float) -> UniformNumber:
-        first = self._next()
-        draw = UniformDraw(first, self._hints.setdefault((len(self.draws), first), {}))
-        self.draws.append(draw)
-        return UniformNumber(draw, kind)
+        return UniformNumber(self._drawn(Request(GRID)), kind)
 
     def _integer(self, low: Number, high: Number, masked: bool = False) -> np.int64:
         first, n = operator.index(low), operator.index(high) - operator.index(low)
@@ -169,9 +81,7 @@ class ScriptedGenerator(np.random.Generator):
             raise Signal(CannotBeFollowed(f"its generator draws one of {n:,} integers, more than {MAX_OUTCOMES:,}"))
         if n == 1:  # nothing is drawn
             return np.int64(first)
-        draw = IntegerDraw(first, n, self._next(), masked)
-        self.draws.append(draw)
-        return np.int64(first + draw.index)
+        return np.int64(first + self._drawn(Request(n, first, masked)).first)
 
     def random(  # pyright: ignore[reportIncompatibleMethodOverride] - it has overloads
         self, size: Any = None, dtype: Any = np.float64, out: Any = None
@@ -325,6 +235,3 @@ for _name in dir(np.random.Generator):
     if not _name.startswith("_") and _name not in vars(ScriptedGenerator):
         _method = _unknown(_name)
         setattr(ScriptedGenerator, _name, property(_method) if _name == "bit_generator" else _method)
-
-
-_OURS = globals()

@@ -14,7 +14,7 @@ import sys
 import types
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, Self, TypeAlias
+from typing import Any, NamedTuple, NoReturn, Self, TypeAlias
 
 import numpy as np
 
@@ -42,15 +42,28 @@ def _itself(x: Number) -> Number:
     return x
 
 
-class UniformDraw:
-    """One draw of `random`: the outcome is the same for all numbers k / GRID with k from `first` to below `end`."""
+class Request(NamedTuple):
+    """What a step draws: one of `n` integers from `low` on, or one of the GRID uniform numbers."""
 
-    __slots__ = ("asked", "end", "first", "hints")
+    n: int
+    low: int = 0
+    masked: bool = False
+    """Whether it is drawn as `shuffle` does: as many bits as `n` has, until they are less."""
 
-    def __init__(self, first: int, hints: dict[int, int] | None = None):
+
+class Draw:
+    """One draw: the index of an integer, or the uniform number first / GRID.
+
+    The outcome is the same for all uniform numbers k / GRID with k from `first` to below `end`.
+    """
+
+    __slots__ = ("asked", "end", "first", "hints", "questions")
+
+    def __init__(self, asked: Request, first: int, hints: dict[int, int] | None = None):
+        self.asked = asked
         self.first = first
         self.end = GRID
-        self.asked = 0
+        self.questions = 0
         self.hints: dict[int, int] = {} if hints is None else hints
         """Where the answers of the questions that are asked of it changed in an earlier run; it is tried first."""
 
@@ -58,19 +71,6 @@ class UniformDraw:
         """Record that the outcome may be another from the number k / GRID on."""
         if self.first < k < self.end:
             self.end = k
-
-
-class IntegerDraw:
-    """One draw of an integer, of `n` numbers from `low` on; the script took the one at `index`."""
-
-    __slots__ = ("index", "low", "masked", "n")
-
-    def __init__(self, low: int, n: int, index: int, masked: bool):
-        self.low = low
-        self.n = n
-        self.index = index
-        self.masked = masked
-        """Whether it is drawn as `shuffle` does: as many bits as `n` has, until they are less."""
 
 
 class UniformNumber:
@@ -83,9 +83,7 @@ class UniformNumber:
 
     __slots__ = ("base", "draw", "function")
 
-    def __init__(
-        self, draw: UniformDraw, function: Callable[[Number], Number], base: Callable[[float], Number] | None = None
-    ):
+    def __init__(self, draw: Draw, function: Callable[[Number], Number], base: Callable[[float], Number] | None = None):
         self.draw = draw
         self.function = function
         self.base = base
@@ -109,7 +107,7 @@ class UniformNumber:
         # the answer is another one at the last number of the range, or nowhere in it
         if question(self._at(end - 1)) != answer:
             low, high = first, end - 1
-            hint = self.draw.hints.get(self.draw.asked, 0)
+            hint = self.draw.hints.get(self.draw.questions, 0)
             if low < hint <= high and question(self._at(hint)) != answer == question(self._at(hint - 1)):
                 low, high = hint - 1, hint
             while high - low > 1:  # bisection: `answer` at low, another one at high
@@ -119,8 +117,8 @@ class UniformNumber:
                 else:
                     high = middle
             self.draw.changes_at(high)
-            self.draw.hints[self.draw.asked] = high
-        self.draw.asked += 1
+            self.draw.hints[self.draw.questions] = high
+        self.draw.questions += 1
         if self.base is not None:
             same = (first, +1, high - 1), (high - 1, -1, first)
             other = [(high, +1, end - 1)] if high < end else []
@@ -524,8 +522,6 @@ def name_of_unread(one: UnreadNumber | UnreadContainer) -> str:
 
 
 _STAND_INS = (UniformNumber, UnreadNumber, UnreadContainer)
-
-Draw: TypeAlias = UniformDraw | IntegerDraw
 
 
 def _type_of(value: object) -> Any:
