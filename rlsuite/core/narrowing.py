@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence, Set
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -25,11 +25,6 @@ def is_sequence(value: object) -> TypeIs[Sequence[object]]:
 def is_mapping(value: object) -> TypeIs[Mapping[Hashable, object]]:
     """Whether `value` is a mapping; its values may be anything."""
     return isinstance(value, Mapping)
-
-
-def is_set(value: object) -> TypeIs[Set[Hashable]]:
-    """Whether `value` is a set; its elements may be anything that is hashable."""
-    return isinstance(value, Set)
 
 
 def is_list(value: object) -> TypeIs[list[object] | tuple[object, ...]]:

@@ -31,10 +31,10 @@ def modules_of_names(package: str) -> dict[str, str]:
     source: str = loader.get_source(package)
     # a line that is too long stands in parentheses
     lines = re.findall(r"^ *from ([\w.]+) import (?:\(\s*)?(\w+) as \2(?:,\s*\))?$", source, flags=re.MULTILINE)
-    return {name: module for module, name in sorted(lines, key=lambda line: line[1])}
+    return dict(sorted((name, module) for module, name in lines))
 
 
-def loaded_on_first_use(package: str, elsewhere: Mapping[str, str] | None = None) -> Lazy:
+def loaded_on_first_use(package: str, elsewhere: Mapping[str, str] = {}) -> Lazy:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose lines stand under ``if TYPE_CHECKING``.
 
     Parameters
@@ -50,7 +50,7 @@ def loaded_on_first_use(package: str, elsewhere: Mapping[str, str] | None = None
 
     def load(name: str) -> Any:
         if name not in module_of:
-            raise attribute_error(f"module {package!r}", name, names, *([] if elsewhere is None else [elsewhere]))
+            raise attribute_error(f"module {package!r}", name, names, elsewhere)
         from rlsuite.core.interrupts import uninterrupted
 
         with uninterrupted():

@@ -7,6 +7,36 @@ from typing import Any
 class ShowsItself:
     """Base of the classes of which `rlsuite.plotting.cards` makes a card: what it is in numbers, a table, a figure."""
 
+    def plot(self, kind: str | None = None, **look: Any) -> Any:
+        """Draw it.
+
+        Parameters
+        ----------
+        kind : str, optional
+            Name of a figure, such as ``"regret"`` of results; by default the figure that notebooks show.
+        **look
+            Keywords of the figure: axes, title, limits.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ParameterError
+            If there is no such figure, or nothing to draw.
+
+        Examples
+        --------
+        >>> import rlsuite as rl
+        >>> ax = rl.train(rl.Sarsa(), "CliffWalking-v1", episodes=20, seeds=2).plot("episode_return", title="A cliff")
+        >>> ax.get_title(loc="left")
+        'A cliff'
+        """
+        from rlsuite.plotting.cards import plotted
+
+        return plotted(self, kind, look)
+
     def _repr_html_(self) -> str:
         from rlsuite.plotting.cards import html_of  # loads nothing until something is shown
 
@@ -41,5 +71,6 @@ def html_within(wrapper: object) -> str | None:
     if own is not None:
         return own(wrapper)
     base: object = getattr(wrapper, "unwrapped", None)
-    shows: Any = getattr(base, "_repr_html_", None) if isinstance(base, ShowsItself) else None
-    return None if shows is None else shows()
+    from rlsuite.plotting.cards import html_of
+
+    return html_of(base) if isinstance(base, ShowsItself) else None

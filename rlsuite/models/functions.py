@@ -32,7 +32,7 @@ import numpy as np
 
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_number
-from rlsuite.core.narrowing import is_mapping, is_sequence, is_set
+from rlsuite.core.narrowing import is_mapping, is_sequence
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import validation
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, Rows
@@ -498,16 +498,14 @@ def _distribution(where: object, s: int, a: int, states: int) -> tuple[list[int]
         return [], []
     if is_mapping(where):
         weights = [_probability(p, s, a) for p in where.values()]
-        targets = _states(where, s, a, states)
-    elif is_set(where):
-        targets = sorted(_states(where, s, a, states))
-        weights = [1.0 / len(targets)] * len(targets)
+        return _states(where, s, a, states), weights
+    if isinstance(where, Set):
+        targets = sorted(_states(cast("Set[object]", where), s, a, states))
     elif is_sequence(where) and not isinstance(where, (str, bytes)):
         targets = _states(where, s, a, states)
-        weights = [1.0 / len(targets)] * len(targets)
     else:
         return _states([where], s, a, states), [1.0]
-    return targets, weights
+    return targets, [1.0 / len(targets)] * len(targets)
 
 
 def _states(listed: Iterable[object], s: int, a: int, states: int) -> list[int]:

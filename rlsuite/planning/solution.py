@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 
@@ -18,9 +18,7 @@ from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.watch import Trace
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from rlsuite.plotting.figure import AxesKeywords
+    pass
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,19 +154,6 @@ class Solution(Kept):
         if steps_left is not None:
             raise ParameterError("this solution has no horizon: leave steps_left out")
         return self.policy
-
-    def plot(self, **look: "Unpack[AxesKeywords]") -> "Axes":
-        """Draw the value of each state: as a map if the model has a layout, else state by state.
-
-        Parameters
-        ----------
-        **look
-            Axes, title and limits; see `rlsuite.plotting.value_map` and `rlsuite.plotting.state_values`.
-        """
-        from rlsuite import plotting
-
-        layout = self.lookahead.mdp.layout
-        return plotting.state_values(self, **look) if layout is None else plotting.value_map(layout, self, **look)
 
     def columns(self) -> dict[str, list[object]]:
         """Return the table: the value, the best action and the action values of each state, by title."""

@@ -30,7 +30,7 @@ from rlsuite.plotting.figure import (
     open_axes,
     takes_look,
 )
-from rlsuite.plotting.figure_list import figure_of_plan
+from rlsuite.plotting.figure_list import figure_of
 from rlsuite.plotting.labels import counted, names, title_of_model, title_of_plan
 from rlsuite.plotting.style import Palette
 
@@ -190,7 +190,7 @@ class Region(NamedTuple):
     """the value of the plan there"""
 
 
-@figure_of_plan(n_states=2)
+@figure_of("plan", n_states=2)
 @takes_look
 def alpha_vectors(
     plan: "AlphaVectorSolution", *, steps_left: int | None = None, **look: Unpack[AxesKeywords]
@@ -363,7 +363,7 @@ FEW_BELIEFS: Final = 60
 """Largest number of beliefs of a trace with arrows between them."""
 
 
-@figure_of_plan(n_states=3)
+@figure_of("plan", n_states=3)
 @takes_look
 def belief_simplex(
     plan: "AlphaVectorSolution | POMDP | HMM",

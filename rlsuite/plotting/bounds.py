@@ -21,7 +21,7 @@ from rlsuite.plotting.figure import (
     open_axes,
     takes_look,
 )
-from rlsuite.plotting.figure_list import figure_of_plan, figure_of_solution
+from rlsuite.plotting.figure_list import figure_of
 from rlsuite.plotting.intervals import FEW_POINTS, identical
 from rlsuite.plotting.labels import by_label, check_solved, common_title, title_of_model
 from rlsuite.plotting.style import OPTIMUM, Palette, drawn
@@ -49,7 +49,7 @@ class Bounds(NamedTuple):
     upper: NDArray[np.float64]
 
 
-@figure_of_plan()
+@figure_of("plan")
 @takes_look
 def gap(
     plans: "BeliefPlan | Sequence[BeliefPlan] | Mapping[str, BeliefPlan]",
@@ -181,7 +181,7 @@ MOST_POINTS: Final = 1_000
 """A longer trace is drawn at this many evenly spread entries, the first and the last among them."""
 
 
-@figure_of_solution(on_grid=False)
+@figure_of("solution")
 @takes_look
 def convergence(
     solutions: "Solution | Sequence[Solution] | Mapping[str, Solution]",
@@ -279,7 +279,7 @@ MOST_NAMES: Final = 60
 """Number of letters for which there is room along the axis."""
 
 
-@figure_of_solution(on_grid=False)
+@figure_of("solution")
 @takes_look
 def state_values(solution: "Solution", **look: Unpack[AxesKeywords]) -> "Axes":
     """Value of every state, in the colour of its action: for problems that do not lie on a grid.

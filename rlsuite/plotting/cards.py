@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from rlsuite.core.checks import one_of
 from rlsuite.errors import NotLearned, ParameterError, RlsuiteWarning, UnsuitableEnvironment
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.plotting.belief_values import alpha_vectors, belief_simplex
 from rlsuite.plotting.bounds import gap, pareto_front, state_values
+from rlsuite.plotting.comparisons import final_values, performance_profile
 from rlsuite.plotting.curves import episode_return, evaluation
 from rlsuite.plotting.diagrams import diagram
 from rlsuite.plotting.figure import CAPTION_ID, for_a_file, svg_of
+from rlsuite.plotting.figure_list import marked
 from rlsuite.plotting.graphs import policy_graph
 from rlsuite.plotting.labels import counted, in_title, names
 from rlsuite.plotting.values import value_map
@@ -156,6 +159,35 @@ def draw_card(card: Card, **look: Any) -> "Axes | None":
             warnings.simplefilter("ignore", RlsuiteWarning)
             return draw(**look)
     return None
+
+
+OF: Final = {"lookahead": "solution", "pomdp": "plan", "n_states": "solution"}
+"""What objects are, by an attribute that they have; others are results."""
+
+
+def plotted(shown: Any, kind: str | None, look: dict[str, Any]) -> "Axes":
+    """Draw an object in the figure that is named, or the first one of its card.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such figure, or nothing to draw.
+    """
+    if kind is None:
+        card, look = card_of_object(shown), {"title": None, **look}
+        if (ax := draw_card(card, **look)) is not None:
+            return ax
+        if card.figures:
+            return card.figures[0](**look)  # which says why it cannot be drawn
+        raise ParameterError(f"this {type(shown).__name__} has nothing to draw by itself; see rlsuite.plotting")
+    every = marked(next((of for attribute, of in OF.items() if hasattr(shown, attribute)), "results"))
+    figure = every[one_of("kind", kind, every)]
+    if not figure.on_grid:
+        return figure.draw(shown, **look)
+    layout = shown.lookahead.mdp.layout if hasattr(shown, "lookahead") else None
+    if layout is None:
+        raise ParameterError(f"{kind} needs a grid and a solution: write rlsuite.plotting.{kind}(env, solution)")
+    return figure.draw(layout, shown, **look)
 
 
 def _figure(card: Card) -> str:
@@ -321,7 +353,7 @@ def _of_plan(plan: "BeliefPlan") -> Card:
     table: Table = {}
     with suppress(ParameterError):  # online plans have none
         table = plan.columns()
-    return Card(type(plan).__name__, facts, table)
+    return Card(type(plan).__name__, facts, table, figures=[partial(gap, plan)])
 
 
 @card_of("AlphaVectorSolution")
@@ -391,4 +423,5 @@ def _of_report(report: "PolicyReport") -> Card:
 @card_of("Comparison")
 def _of_comparison(comparison: "Comparison") -> Card:
     title = _titled("Comparison of", ", ".join(comparison.agents))
-    return Card(title, {}, comparison.columns(), comparison.sentences())
+    drawn = [partial(final_values, comparison), partial(performance_profile, comparison)]
+    return Card(title, {}, comparison.columns(), comparison.sentences(), drawn)

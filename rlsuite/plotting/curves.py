@@ -28,7 +28,7 @@ from rlsuite.plotting.figure import (
     open_axes,
     takes_look,
 )
-from rlsuite.plotting.figure_list import figure_of_results, only_of
+from rlsuite.plotting.figure_list import figure_of
 from rlsuite.plotting.intervals import Curve, draw_curves
 from rlsuite.plotting.labels import in_title, is_agent
 from rlsuite.plotting.style import MOST_NAMES, OPTIMUM, Look, Palette
@@ -131,7 +131,7 @@ WIDEST: Final = 100
 """By default it is averaged over so many episodes at most."""
 
 
-@figure_of_results
+@figure_of("results")
 @takes_look
 def cumulative_reward(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]) -> "Axes":
     """Sum of all rewards so far, beside that of an optimal policy; agents with the same seeds are compared in pairs.
@@ -169,7 +169,7 @@ def cumulative_reward(results: "Given | Sequence[Given]", **look: Unpack[CurveKe
     return _draw(runs, curves, "cumulative reward", [], look, optima=optima, grows=True)
 
 
-@figure_of_results
+@figure_of("results")
 @takes_look
 def regret(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]) -> "Axes":
     """Sum of all optimality gaps ``V*(s) - Q*(s, a)`` so far, the loss against the optimal policy.
@@ -199,7 +199,7 @@ def regret(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]) ->
     return _draw(runs, _measured(runs, "regret"), "regret", [note], look, sign=-1.0)
 
 
-@figure_of_results
+@figure_of("results")
 @takes_look
 def evaluation(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]) -> "Axes":
     """Value of the greedy policy at the start, at each evaluation; the exact optimum as a dashed line.
@@ -230,7 +230,7 @@ def evaluation(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]
     return _draw(runs, curves, f"discounted value of the {which}", [note], look, optima=optima)
 
 
-@figure_of_results
+@figure_of("results")
 @takes_look
 def evaluation_return(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]) -> "Axes":
     """Undiscounted return of the greedy policy, at each evaluation, the number that is usually published; the optimum.
@@ -272,8 +272,7 @@ def _policy_of(runs: Sequence[Results]) -> str:
     return kinds.pop() if len(kinds) == 1 else "policy"
 
 
-@figure_of_results
-@only_of(lambda run: any(record.value_error.size for record in run.records))
+@figure_of("results", has=lambda run: any(record.value_error.size for record in run.records))
 @takes_look
 def value_error(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]) -> "Axes":
     """Root mean squared error of learned state values, at each evaluation, against the exact values of the policy.
@@ -310,7 +309,7 @@ def value_error(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords
     return _draw(runs, curves, quantity, [note], look, sign=-1.0)
 
 
-@figure_of_results
+@figure_of("results")
 @takes_look
 def episode_return(
     results: "Given | Sequence[Given]",

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rlsuite.errors import ParameterError
 from rlsuite.plotting.figure import CAPTION_INK, AxesKeywords, takes_look
-from rlsuite.plotting.figure_list import figure_of_solution
+from rlsuite.plotting.figure_list import figure_of
 from rlsuite.plotting.graphs import MOST_NODES, NODE_LINE, Arrow, Graph, draw_graph, layers, ordered, wrapped
 from rlsuite.plotting.labels import counted, names, title_of_model
 from rlsuite.plotting.style import Palette
@@ -41,7 +41,7 @@ class _Way(NamedTuple):
     text: str
 
 
-@figure_of_solution(on_grid=False)
+@figure_of("solution")
 @takes_look
 def diagram(model: "MDP | POMDP | HMM | HSMM | MarkovChain | Solution", **look: Unpack[AxesKeywords]) -> "Axes":
     r"""The states of a model, and how one leads to another.

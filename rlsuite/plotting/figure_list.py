@@ -2,9 +2,8 @@
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Sequence
-from types import FunctionType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,43 +15,38 @@ Draw: TypeAlias = "Callable[..., Axes]"
 
 Drawer = TypeVar("Drawer", bound=Draw)
 
-_RESULTS = "__figure_of_results__"
-_ONLY_OF = "__only_of__"
-_SOLUTION = "__figure_of_solution__"
-_PLAN = "__figure_of_plan__"
+_MARK = "__figure__"
 
 
-class SolutionFigure(NamedTuple):
-    """A function that draws a planner's solution."""
+class Figure(NamedTuple):
+    """A function that draws a figure, and of what."""
 
     draw: Draw
+    of: str
     on_grid: bool
-    """Whether it draws a map: ``draw(where, solution)``; otherwise ``draw(solution)``."""
-
-
-class PlanFigure(NamedTuple):
-    """A function that draws a plan for hidden states."""
-
-    draw: Draw
+    """Whether it draws a map: ``draw(where, solution)``."""
     n_states: int | None
-    """The number of states that the model must have; None for any."""
+    """The number of hidden states that a model must have; None for any."""
+    has: "Callable[[Results], bool]"
+    """Whether it shows something of these results; nobody needs to ask for it then."""
 
 
-def figure_of_results(function: Drawer) -> Drawer:
-    """Mark a public function that draws `Results`, so that `figures` finds it.
+def figure_of(
+    of: Literal["results", "solution", "plan"],
+    *,
+    on_grid: bool = False,
+    n_states: int | None = None,
+    has: "Callable[[Results], bool]" = lambda _: True,
+) -> Callable[[Drawer], Drawer]:
+    """Mark a public function that draws `Results`, a `Solution` or a planner's solution of a POMDP: the list finds it.
 
-    Such a function takes one `Results` or a sequence of them, and ``ax=`` and ``palette=`` by keyword, and returns the
-    Axes.
+    Such a function returns the Axes and takes ``ax=`` by keyword. What it draws comes first: one `Results` or a
+    sequence of them, with ``palette=`` by keyword; a solution, or for a map a layout or an environment and then the
+    solution; a plan. Further keywords are its own; one named ``tol`` is given the tolerance that was asked for.
     """
-    setattr(function, _RESULTS, True)
-    return function
-
-
-def only_of(has: "Callable[[Results], bool]") -> Callable[[Drawer], Drawer]:
-    """Mark a figure of results that is drawn without being asked for only if one of them has what it shows."""
 
     def mark(function: Drawer) -> Drawer:
-        setattr(function, _ONLY_OF, has)
+        setattr(function, _MARK, Figure(function, of, on_grid, n_states, has))
         return function
 
     return mark
@@ -60,39 +54,7 @@ def only_of(has: "Callable[[Results], bool]") -> Callable[[Drawer], Drawer]:
 
 def figures_of(results: "Sequence[Results]") -> list[str]:
     """Names of the figures that results are drawn in if nobody chooses."""
-    return [
-        name
-        for name, function in figures().items()
-        if (has := getattr(function, _ONLY_OF, None)) is None or any(map(has, results))
-    ]
-
-
-def figure_of_solution(*, on_grid: bool) -> Callable[[Drawer], Drawer]:
-    """Mark a public function that draws a `Solution`, so that `solution_figures` finds it.
-
-    Such a function returns the Axes and takes ``ax=`` by keyword. If it needs a grid, it takes a layout or an
-    environment first and the solution second; if not, the solution first. Further keywords are its own; one named
-    ``tol`` is given the tolerance that was asked for.
-    """
-
-    def mark(function: Drawer) -> Drawer:
-        setattr(function, _SOLUTION, SolutionFigure(function, on_grid))
-        return function
-
-    return mark
-
-
-def figure_of_plan(*, n_states: int | None = None) -> Callable[[Drawer], Drawer]:
-    """Mark a public function that draws a planner's solution of a POMDP, so that `plan_figures` finds it.
-
-    Such a function takes the plan first and ``ax=`` by keyword, and returns the Axes. Further keywords are its own.
-    """
-
-    def mark(function: Drawer) -> Drawer:
-        setattr(function, _PLAN, PlanFigure(function, n_states))
-        return function
-
-    return mark
+    return [name for name, figure in marked("results").items() if any(map(figure.has, results))]
 
 
 def figures() -> dict[str, Draw]:
@@ -108,10 +70,10 @@ def figures() -> dict[str, Draw]:
     >>> sorted(figures())[:3]
     ['cumulative_reward', 'episode_return', 'evaluation']
     """
-    return dict(sorted((name, function) for name, function in _functions() if getattr(function, _RESULTS, False)))
+    return {name: figure.draw for name, figure in marked("results").items()}
 
 
-def solution_figures() -> dict[str, SolutionFigure]:
+def solution_figures() -> dict[str, Figure]:
     """Functions of this package that draw a planner's solution, by name.
 
     Returns
@@ -124,11 +86,10 @@ def solution_figures() -> dict[str, SolutionFigure]:
     >>> {name: figure.on_grid for name, figure in solution_figures().items()}
     {'convergence': False, 'diagram': False, 'q_map': True, 'state_values': False, 'value_map': True}
     """
-    marked = ((name, getattr(function, _SOLUTION, None)) for name, function in _functions())
-    return dict(sorted((name, figure) for name, figure in marked if isinstance(figure, SolutionFigure)))
+    return marked("solution")
 
 
-def plan_figures() -> dict[str, PlanFigure]:
+def plan_figures() -> dict[str, Figure]:
     """Functions of this package that draw a planner's solution of a POMDP, by name.
 
     Returns
@@ -141,13 +102,16 @@ def plan_figures() -> dict[str, PlanFigure]:
     >>> {name: figure.n_states for name, figure in plan_figures().items()}
     {'alpha_vectors': 2, 'belief_simplex': 3, 'gap': None, 'policy_graph': None}
     """
-    marked = ((name, getattr(function, _PLAN, None)) for name, function in _functions())
-    return dict(sorted((name, figure) for name, figure in marked if isinstance(figure, PlanFigure)))
+    return marked("plan")
 
 
-def _functions() -> Iterator[tuple[str, Draw]]:
+def marked(*of: str) -> dict[str, Figure]:
+    """All figures of these kinds of objects, by name."""
     package = importlib.import_module("rlsuite.plotting")
+    found: dict[str, Figure] = {}
     for module in pkgutil.iter_modules(package.__path__, prefix="rlsuite.plotting."):
         for name, value in vars(importlib.import_module(module.name)).items():
-            if isinstance(value, FunctionType):
-                yield name, value
+            figure = getattr(value, _MARK, None)
+            if isinstance(figure, Figure) and figure.of in of:
+                found[name] = figure
+    return dict(sorted(found.items()))

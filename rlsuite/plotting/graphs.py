@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rlsuite.errors import ParameterError
 from rlsuite.plotting.figure import CAPTION_INK, INK, AxesKeywords, dress_curves, finish, open_axes, takes_look
-from rlsuite.plotting.figure_list import figure_of_plan
+from rlsuite.plotting.figure_list import figure_of
 from rlsuite.plotting.labels import counted, names, title_of_model
 from rlsuite.plotting.style import Palette
 
@@ -267,7 +267,7 @@ class Graph(NamedTuple):
     """the nodes, from left to right and from above to below"""
 
 
-@figure_of_plan()
+@figure_of("plan")
 @takes_look
 def policy_graph(plan: "AlphaVectorSolution | PolicyGraph", **look: Unpack[AxesKeywords]) -> "Axes":
     """The policy graph of a plan: a node for each action to take, an arrow for each observation after it.

@@ -23,7 +23,7 @@ from rlsuite.plotting.figure import (
     open_axes,
     takes_look,
 )
-from rlsuite.plotting.figure_list import figure_of_results, only_of
+from rlsuite.plotting.figure_list import figure_of
 from rlsuite.plotting.labels import in_title
 from rlsuite.plotting.style import MOST_NAMES, OPTIMUM, REST, Palette, drawn, others
 from rlsuite.rendering.colours import hexadecimals, inks_on
@@ -39,8 +39,7 @@ MOST_TICKS: Final = 9
 """Up to so many values are written at the axis; of more, matplotlib chooses."""
 
 
-@figure_of_results
-@only_of(lambda run: bool(run.setting))
+@figure_of("results", has=lambda run: bool(run.setting))
 @takes_look
 def parameter_study(
     results: "Sweep | Sequence[Results] | Sequence[Sweep]",
@@ -179,8 +178,7 @@ MOST_NUMBERS: Final = 120
 MOST_MAP_TICKS: Final = 12
 
 
-@figure_of_results
-@only_of(lambda run: len(run.setting) > 1)
+@figure_of("results", has=lambda run: len(run.setting) > 1)
 @takes_look
 def parameter_map(
     results: "Sweep | Sequence[Results]",

@@ -28,7 +28,7 @@ from rlsuite.plotting.figure import (
     takes_look,
     write_title,
 )
-from rlsuite.plotting.figure_list import figure_of_solution
+from rlsuite.plotting.figure_list import figure_of
 from rlsuite.plotting.labels import is_agent
 from rlsuite.plotting.squares import draw_kinds, draw_scene, without_value
 from rlsuite.rendering import colours
@@ -60,7 +60,7 @@ PIXELS: Final = 100
 """Pixels of an inch, for `grid_scene`."""
 
 
-@figure_of_solution(on_grid=True)
+@figure_of("solution", on_grid=True)
 @takes_look
 def value_map(
     where: "GridLayout | Env | str",
@@ -188,7 +188,7 @@ LARGEST_OF_FOUR: Final = 1.3
 """Side of a square that is divided, in inches."""
 
 
-@figure_of_solution(on_grid=True)
+@figure_of("solution", on_grid=True)
 @takes_look
 def q_map(where: "GridLayout | Env | str", q: "ArrayLike | Solution | Agent", **look: Unpack[ColourKeywords]) -> "Axes":
     """The value of every action on a grid: each square is divided into triangles, one for each direction.

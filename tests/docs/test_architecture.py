@@ -35,7 +35,6 @@ LAYERS = (
 
 UPWARDS = {
     ("core", "plotting"): "what is shown in a notebook is drawn, and nothing before",
-    ("planning", "plotting"): "`solution.plot()` is where a user of a solution looks for its figure",
     ("models", "rendering"): "`from_env` keeps where the states lie on a grid, for figures",
     ("models", "environments"): "`to_env` and `from_env` are where a user of a model looks for its environment",
 }

@@ -1,6 +1,7 @@
 """What models, solutions, agents and results look like in a notebook and in a terminal."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import pytest
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
+from rlsuite.errors import ParameterError
 from rlsuite.models import MarkovChain
 from rlsuite.plotting.cards import MOST_ROWS, html_of
 
@@ -53,11 +55,21 @@ def test_models_solutions_and_agents_show_themselves():
 def test_plans_and_results_show_themselves():
     tiger = rl.POMDP.from_env("rlsuite/Tiger-v0", gamma=0.95)
     card_of(rl.solve(tiger, "incremental_pruning", horizon=2), figure=True)
-    card_of(rl.solve(tiger, "pomcp"), figure=False)
+    card_of(rl.solve(tiger, "pomcp"), figure=True)
     agents = [rl.Sarsa(), rl.QLearning()]
     runs = [rl.train(agent, "FrozenLake-v1", steps=200, seeds=2, evaluate_every=100) for agent in agents]
     card_of(runs[0], figure=True)
-    card_of(rl.compare({"lake": runs}), figure=False)
+    comparison = rl.compare({"lake": runs})
+    card_of(comparison, figure=True)
+    assert comparison.plot().get_xlabel() == "value of the greedy policy"
+    assert runs[0].plot("regret", title="mine").get_title(loc="left") == "mine"
+    for shown, kind, said in (
+        (runs[0], "value_map", "unknown kind 'value_map' (choices: cumulative_reward, episode_return, evaluation"),
+        (rl.solve(rl.MDP.from_successors([[0]], [[1]], gamma=0.5)), "q_map", "write rlsuite.plotting.q_map(env, sol"),
+        (rl.QLearning(), None, "this QLearning has nothing to draw by itself"),
+    ):
+        with pytest.raises(ParameterError, match=re.escape(said)):
+            shown.plot(kind)
     card_of(rl.evaluate(agents[0].learn("FrozenLake-v1", steps=200), "FrozenLake-v1", episodes=3), figure=False)
 
 

@@ -13,7 +13,7 @@ infinity is 0 here.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
 
@@ -24,9 +24,7 @@ from rlsuite.models.aliases import BeliefLike, FloatArray, IndexArray
 from rlsuite.planning.kept import ACTIONS, OBSERVATIONS, STATES, Kept, Shelf, labels
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from rlsuite.plotting.figure import AxesKeywords
+    pass
 
 
 MATCH = 1e-9
@@ -110,24 +108,6 @@ class BeliefPlan(Kept, ABC):
         """
         action = self._action(belief, steps_left)
         return labels(self.pomdp.action_labels, self.pomdp.n_actions)[action] if named else action
-
-    def plot(self, **look: "Unpack[AxesKeywords]") -> "Axes":
-        """Draw the plan: its vectors over the beliefs if there are two or three states, else its bounds over time.
-
-        Parameters
-        ----------
-        **look
-            Axes, title and limits; see `rlsuite.plotting.gap`.
-
-        Raises
-        ------
-        ParameterError
-            If the plan has neither vectors nor a record of its bounds.
-        """
-        from rlsuite import plotting
-
-        by_size: dict[int, Any] = {2: plotting.alpha_vectors, 3: plotting.belief_simplex}
-        return by_size.get(self.pomdp.n_states, plotting.gap)(self, **look)
 
     @abstractmethod
     def _action(self, belief: BeliefLike, steps_left: int | None) -> int:
