@@ -29,6 +29,7 @@ from rlsuite.plotting.figure import (
     finish,
     open_axes,
     takes_look,
+    write_text,
 )
 from rlsuite.plotting.figure_list import figure_of
 from rlsuite.plotting.labels import counted, names, title_of_model, title_of_plan
@@ -312,17 +313,9 @@ def _write_thresholds(axes: "Axes", changes: list[float]) -> None:
         if row is None:
             continue
         taken[row].append(centre)
-        axes.text(
-            centre,
-            NUMBER_ROWS[row],
-            f"{x:.4f}",
-            transform=axes.get_xaxis_transform(),
-            ha="center",
-            va="bottom",
-            fontsize=TICK_SIZE,
-            color=INK,
-            bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85},
-        )
+        bbox = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
+        look: Any = {"transform": axes.get_xaxis_transform(), "va": "bottom", "bbox": bbox}
+        write_text(axes, centre, NUMBER_ROWS[row], f"{x:.4f}", TICK_SIZE, **look)
 
 
 def _said(
@@ -508,16 +501,7 @@ def _draw_triangle(axes: "Axes", states: list[str]) -> None:
             )
     axes.fill(*CORNERS.T, fill=False, edgecolor=INK, linewidth=1.1, zorder=2)
     for name, (x, y), up in zip(states, CORNERS, (-1.0, -1.0, 1.0), strict=True):
-        axes.text(
-            x,
-            y + 0.3 * MARGIN * up,
-            name,
-            ha="center",
-            va="bottom" if up > 0.0 else "top",
-            fontsize=LABEL_SIZE,
-            color=INK,
-            parse_math=False,
-        )
+        write_text(axes, x, y + 0.3 * MARGIN * up, name, LABEL_SIZE, va="bottom" if up > 0.0 else "top")
 
 
 def _draw_trace(axes: "Axes", trace: NDArray[np.float64]) -> None:

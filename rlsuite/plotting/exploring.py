@@ -10,7 +10,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -30,7 +30,6 @@ from rlsuite.plotting.time_rows import state_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from typing_extensions import TypeIs  # newer than the oldest typing_extensions that is allowed
 
 POSITIONS: Final = 11
 """Positions of a slider whose ends are given."""
@@ -45,7 +44,7 @@ MOST_BYTES: Final = 16_000_000
 """Bytes of a page."""
 
 SECONDS: Final = 1.0
-"""Time for a plan for hidden states, of an environment that is given by its name."""
+"""Time for the solution of an environment that is given by its name."""
 
 KEPT: Final = 500
 """Pictures that are kept while a widget is used."""
@@ -71,21 +70,19 @@ class Explorer:
 
     def __init__(self, answer: Callable[..., object], sliders: Sequence[Slider], title: str) -> None:
         self.answer, self.sliders, self.title = answer, tuple(sliders), title
-        self.frame = cache(self._frame) if self.n_pictures <= KEPT else self._frame
+        self.frame = lru_cache(KEPT)(lambda *at: self.shown(*at).frame)
 
     @property
     def n_pictures(self) -> int:
         """How many combinations of positions there are."""
         return math.prod(len(slider.values) for slider in self.sliders)
 
-    def parameters(self, *at: int) -> dict[str, Any]:
-        """The arguments of the function where the sliders stand `at` these positions, from 0."""
-        return {slider.name: slider.values[place] for slider, place in zip(self.sliders, at, strict=True)}
-
     def shown(self, *at: int) -> Shown:
-        """What is said and drawn there; what went wrong, in words."""
+        """What is said and drawn where the sliders stand `at` these positions, from 0; what went wrong, in words."""
         try:
-            answer = self.answer(**self.parameters(*at))
+            answer = self.answer(
+                **{name: values[place] for (name, values), place in zip(self.sliders, at, strict=True)}
+            )
             if answer is None:
                 raise ParameterError("the function returned None: return a solution, a plan or an array")
             with for_a_file():
@@ -94,9 +91,6 @@ class Explorer:
             return Shown(str(error), failed=True)
         except Exception as error:  # of the user's function: at other positions it may have an answer
             return Shown(f"{type(error).__name__}: {error}", failed=True)
-
-    def _frame(self, *at: int) -> Frame:
-        return self.shown(*at).frame
 
     def begin(self) -> list[int]:
         """Where the sliders stand at first: at the default of the function's parameter, or in the middle."""
@@ -249,8 +243,8 @@ def explore(answer: "Callable[..., object] | str", /, **ranges: Range) -> Explor
         A function that takes the parameters by name, and returns what is shown: the solution of an MDP (a map of
         values and actions on a grid, else one mark for each state), a plan with alpha vectors, an array of the
         probabilities of hidden states, shape (n_times, n_states), or anything else that has a figure or words of its
-        own. Or an environment, which is solved, where states are hidden for a second; the parameters are ``gamma`` and
-        those of the environment.
+        own. Or an environment, which is solved within a second; the parameters are ``gamma``, which some environments
+        need, and those of the environment.
     **ranges : tuple or sequence
         The values of each parameter: two numbers, for 11 from the first to the second; two numbers and how many; or a
         list of values. A slider begins at the default of the function's parameter, or in the middle.
@@ -305,8 +299,8 @@ def _values(name: str, given: object) -> tuple[Any, ...]:
         given = given.tolist()
     if isinstance(given, str) or not is_sequence(given) or not given:
         raise ParameterError(f"{name}={given!r} is not a range: give two numbers, or a list of values")
-    values = tuple(given)
-    numbers = [float(value) for value in values if _is_number(value)]
+    values: tuple[Any, ...] = tuple(given)
+    numbers = [float(x) for x in values if type(x) in (int, float) and math.isfinite(x)]
     if isinstance(given, tuple) and len(values) == len(numbers) in (2, 3):
         low, high, n = (*numbers, POSITIONS)[:3]
         if not (low < high and n == int(n) and 2 <= n <= MOST_POSITIONS):
@@ -321,25 +315,14 @@ def _values(name: str, given: object) -> tuple[Any, ...]:
     return values
 
 
-def _is_number(value: object) -> "TypeIs[int | float]":
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def _solved(name: str) -> Callable[..., object]:
     """A function that solves an environment with these parameters."""
     from rlsuite.environments.finding import find_env
-    from rlsuite.models import MDP, POMDP
     from rlsuite.planning import solve
 
     def answer(gamma: float | None = None, **given: Any) -> object:
-        env = find_env(name, **given)
-        own = getattr(env.unwrapped, "model", None)
-        discount = gamma if gamma is not None else own.gamma if isinstance(own, MDP | POMDP) else 0.99
-        kind = POMDP if isinstance(own, POMDP) else MDP
-        if kind is MDP:
-            return solve(MDP.from_env(env, gamma=discount))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the picture says both bounds
-            return solve(POMDP.from_env(env, gamma=discount), deadline=SECONDS)
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the words say how far it is
+            return solve(find_env(name, **given), gamma=gamma, deadline=SECONDS)
 
     return answer

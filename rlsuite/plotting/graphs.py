@@ -12,7 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.errors import ParameterError
-from rlsuite.plotting.figure import CAPTION_INK, INK, AxesKeywords, dress_curves, finish, open_axes, takes_look
+from rlsuite.plotting.figure import (
+    CAPTION_INK,
+    INK,
+    AxesKeywords,
+    dress_curves,
+    finish,
+    open_axes,
+    takes_look,
+    write_text,
+)
 from rlsuite.plotting.figure_list import figure_of
 from rlsuite.plotting.labels import counted, names, title_of_model
 from rlsuite.plotting.style import Palette
@@ -444,17 +453,7 @@ def _draw_nodes(axes: "Axes", boxes: list[Box], graph: Graph, shrink: float) -> 
             look |= {"edgecolor": INK, "linewidth": 2.2}
         patches.append(FancyBboxPatch(corner, box.width, box.height, style, zorder=2, label=f"_{text}", **look))
         axes.add_patch(patches[-1])
-        axes.text(
-            box.x,
-            box.y,
-            text,
-            ha="center",
-            va="center",
-            fontsize=NODE_LETTERS * shrink,
-            color=INK,
-            zorder=3,
-            parse_math=False,
-        )
+        write_text(axes, box.x, box.y, text, NODE_LETTERS * shrink, zorder=3)
     return patches
 
 
@@ -492,14 +491,5 @@ def _draw_edges(
                     **look,
                 )
             )
-        axes.text(
-            *one.name,
-            arrow.name,
-            ha="center",
-            va="center",
-            fontsize=EDGE_LETTERS * shrink,
-            color=INK,
-            zorder=2.5,
-            parse_math=False,
-            bbox={"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none"},
-        )
+        bbox = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none"}
+        write_text(axes, *one.name, arrow.name, EDGE_LETTERS * shrink, zorder=2.5, bbox=bbox)

@@ -15,7 +15,6 @@ from rlsuite.core.checks import one_of
 from rlsuite.errors import ParameterError
 from rlsuite.plotting.figure import (
     CURVE_SIZE,
-    INK,
     LABEL_SIZE,
     AxesKeywords,
     CurveKeywords,
@@ -23,6 +22,7 @@ from rlsuite.plotting.figure import (
     finish,
     open_axes,
     takes_look,
+    write_text,
 )
 from rlsuite.plotting.style import OPTIMUM, REST, Look, Palette, drawn, others, unnamed
 from rlsuite.training.results import UNKNOWN, Bounds
@@ -169,7 +169,7 @@ def draw_curves(
     ax.set_ylim(middle - margin, middle + margin)
     ends = f"{low:.6g}", f"{high:.6g}"
     words = f"all {ends[1]}" if ends[0] == ends[1] else f"all between {ends[0]} and {ends[1]}"
-    ax.text(0.5, 0.6, words, transform=ax.transAxes, ha="center", fontsize=LABEL_SIZE, color=INK)
+    write_text(ax, 0.5, 0.6, words, LABEL_SIZE, transform=ax.transAxes, va="baseline")
     return [*said, f"No differences to see: {words}."]
 
 

@@ -22,6 +22,7 @@ from rlsuite.plotting.figure import (
     finish,
     open_axes,
     takes_look,
+    write_text,
 )
 from rlsuite.plotting.figure_list import figure_of
 from rlsuite.plotting.labels import in_title
@@ -281,7 +282,7 @@ def _write_numbers(axes: "Axes", means: FloatArray, scale: "ScalarMappable") -> 
     inks = hexadecimals(inks_on(shades))
     for ((row, column), mean), ink in zip(np.ndenumerate(means), inks, strict=True):
         if np.isfinite(mean):
-            axes.text(column + 0.5, row + 0.5, f"{mean:.3g}", ha="center", va="center", fontsize=7, color=ink)
+            write_text(axes, column + 0.5, row + 0.5, f"{mean:.3g}", 7, color=ink)
 
 
 def _frame(left: float, bottom: float) -> Any:
