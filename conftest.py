@@ -24,7 +24,7 @@ MOST_COMPILED = 350
 
 CEILINGS = {
     "agents": (86, 7_775, 80_547),
-    "approximation": (53, 5_335, 55_398),
+    "approximation": (53, 5_333, 55_396),
     "cli": (30, 4_949, 45_514),
     "core": (29, 2_337, 22_424),
     "environments": (35, 5_194, 51_212),
@@ -38,7 +38,7 @@ CEILINGS = {
     "rendering": (14, 1_028, 12_464),
     "rlsuite": (5, 408, 3_216),
     "testing": (5, 656, 6_562),
-    "training": (33, 4_213, 39_978),
+    "training": (33, 4_210, 39_973),
 }
 """Files, code lines and tokens of each package of `rlsuite`: they only go down, in the commit that takes code away."""
 

@@ -4,13 +4,15 @@
 """
 
 import math
+import warnings
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
 import gymnasium
 import numpy as np
+from gymnasium import spaces
 from gymnasium.wrappers import (
     OrderEnforcing,
     PassiveEnvChecker,
@@ -86,8 +88,23 @@ class EnvironmentFacts(NamedTuple):
         """Whether ``info["action_mask"]`` says which actions exist.
 
         It does not where a table knows all of them in every state, unless the masks are law.
+
+        Warns
+        -----
+        RlsuiteWarning
+            If they are said elsewhere, where other libraries look: in a method ``action_masks``, or in the observation.
         """
         if "action_mask" not in info:
+            method = any("action_masks" in dir(layer) for layer in (self.base, *self.wrappers))
+            shown = "action_mask" in getattr(self.env.observation_space, "spaces", ())
+            if (method or shown) and not self.comes_with_table:
+                place = "its method action_masks()" if method else "the key 'action_mask' of its observations"
+                message = (
+                    f"{self.name} says in {place} which actions are legal, and nobody looks there: agents take "
+                    "illegal ones. Put the masks into the info of reset and step, info['action_mask'] = ..., an int8 "
+                    "array (n_actions,)"
+                )
+                warnings.warn(message, errors.RlsuiteWarning, stacklevel=errors.level_of_the_caller())
             return False
         if self.masks_are_law:
             return True
@@ -182,22 +199,22 @@ def dynamics_of(env: Env) -> CompiledDynamics | None:
     return None if entry is None else entry.load()(base)
 
 
-def action_space_of(env: Env) -> gymnasium.spaces.Discrete:
+def action_space_of(env: Env) -> spaces.Discrete:
     """Return the Discrete action space, or raise an error that says what to do."""
     space: Any = env.action_space
+    if isinstance(env.action_space, spaces.Discrete):
+        return space
     wrapper = "gymnasium.wrappers.TransformAction, with a function that takes an integer"
-    if isinstance(env.action_space, gymnasium.spaces.Box):
+    if isinstance(env.action_space, spaces.Box):
         many = "3" if np.size(space.low) == 1 else "[...]"
         wrapper = f"rlsuite.DiscreteActions(env, {many}) offers a few of its actions"
-    elif isinstance(env.action_space, gymnasium.spaces.MultiDiscrete) and space.nvec.ndim == 1 and not any(space.start):
+    elif isinstance(env.action_space, spaces.MultiDiscrete) and space.nvec.ndim == 1 and not any(space.start):
         sizes: list[int] = space.nvec.tolist()
         wrapper = (
             f"gymnasium.wrappers.TransformAction(env, lambda a: numpy.array(numpy.unravel_index(a, {sizes})), "
             f"gymnasium.spaces.Discrete({math.prod(sizes)})) makes one action of each combination"
         )
-    if not isinstance(space, gymnasium.spaces.Discrete):
-        raise errors.UnsuitableEnvironment(
-            f"agents of rlsuite need a Discrete action space, got {space}. Wrap the environment so that it has one "
-            f"({wrapper})"
-        )
-    return cast(gymnasium.spaces.Discrete, space)
+    raise errors.UnsuitableEnvironment(
+        f"agents of rlsuite need a Discrete action space, got {space}. Wrap the environment so that it has one "
+        f"({wrapper})"
+    )

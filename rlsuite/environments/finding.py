@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from types import ModuleType
@@ -39,10 +39,10 @@ PLUGIN_GROUP = "rlsuite.envs"
 
 
 _WRAPPED = {
-    "novelty": ("rlsuite.environments.novelty", "rewarding_novelty"),
     "observe": ("rlsuite.environments.observing", "observing"),
+    "novelty": ("rlsuite.environments.novelty", "rewarding_novelty"),
 }
-"""Keywords of every environment that is made by name, and the function that wraps it."""
+"""Keywords of every environment that is made by name, and the function that wraps it, innermost first."""
 
 
 def find_env(spec: str | EnvSpec | Env, **kwargs: object) -> Env:
@@ -84,31 +84,20 @@ def find_env(spec: str | EnvSpec | Env, **kwargs: object) -> Env:
     """
     with uninterrupted():
         import gymnasium
-        from gymnasium.envs.registration import EnvSpec
 
-    for keyword, (module_name, wrap) in _WRAPPED.items():
-        if keyword in kwargs and isinstance(spec, str | EnvSpec) and not _takes(spec, keyword):
-            given = kwargs.pop(keyword)
-            return getattr(import_module(module_name), wrap)(find_env(spec, **kwargs), given)
     if isinstance(spec, gymnasium.Env):
-        _check_spaces(spec)
         if kwargs:
             raise ParameterError(
                 f"{_keywords(kwargs)} cannot be given to an environment that is already made: give its id instead"
             )
-        return spec
-    if isinstance(spec, EnvSpec):
-        return _make(spec, spec.id, kwargs)
-    if not isinstance(cast("object", spec), str):
-        raise ParameterError(_no_env(spec))
-    source, name = parts_of(spec)
-    try:
-        module = module_of(source) if source else None
-    except FileError as cause:
-        raise EnvironmentNotFound(f"{spec!r}: {cause}") from cause.__cause__ or cause
-    if module is not None and source.endswith(".py"):
-        return _env_of_file(spec, source, name, module, kwargs)
-    return _make(_registered_id(spec, source, name), spec, kwargs)
+        return _check_spaces(spec)
+    build, creator = _maker_of(spec)
+    shown = {name: kwargs.pop(name) for name in _WRAPPED if name in kwargs and name not in _parameters(creator())}
+    made = _built(partial(build, **kwargs), creator, spec if isinstance(spec, str) else spec.id, kwargs)
+    for keyword, given in shown.items():
+        module_name, wrap = _WRAPPED[keyword]
+        made = getattr(import_module(module_name), wrap)(made, given)
+    return made
 
 
 @contextmanager
@@ -146,24 +135,41 @@ def opened(spec: str | EnvSpec | Env, **kwargs: object) -> Generator[Env]:
         yield made
 
 
-def _takes(spec: str | EnvSpec, keyword: str) -> bool:
-    """Whether what makes an environment has a keyword; the module is imported, but errors are left to `find_env`."""
+def _maker_of(spec: str | EnvSpec) -> tuple[Callable[..., Env], Callable[[], object]]:
+    """Return what makes the environment that `spec` names, with its wrappers, and what loads its class."""
     import gymnasium
-    from gymnasium.envs.registration import EnvSpec, load_env_creator
+    from gymnasium.envs.registration import EnvSpec
 
-    source, name = parts_of(spec) if isinstance(spec, str) else ("", "")
-    if source:
-        try:
-            module = module_of(source)
-        except FileError:
-            return False
-        if source.endswith(".py"):
-            found: object = getattr(module, name, None)
-            return callable(found) and keyword in _parameters(found)
-    if not isinstance(spec, EnvSpec):
-        spec = gymnasium.spec(_registered_id(spec, source, name))
-    creator = load_env_creator(spec.entry_point) if isinstance(spec.entry_point, str) else spec.entry_point
-    return keyword in _parameters(creator)
+    if isinstance(spec, EnvSpec):
+        return partial(gymnasium.make, spec), partial(_creator, spec)
+    if not isinstance(cast("object", spec), str):
+        raise ParameterError(_no_env(spec))
+    source, name = parts_of(spec)
+    try:
+        module = module_of(source) if source else None
+    except FileError as cause:
+        raise EnvironmentNotFound(f"{spec!r}: {cause}") from cause.__cause__ or cause
+    if module is not None and source.endswith(".py"):
+        env_class = _class_in_file(spec, source, name, module)
+        return partial(_limited, env_class), lambda: env_class
+    env_id = _registered_id(spec, source, name)
+    return partial(gymnasium.make, env_id), lambda: _creator(gymnasium.spec(env_id))
+
+
+def _creator(spec: EnvSpec) -> object:
+    from gymnasium.envs.registration import load_env_creator
+
+    return load_env_creator(spec.entry_point) if isinstance(spec.entry_point, str) else spec.entry_point
+
+
+def _limited(env_class: Callable[..., Env], **kwargs: Any) -> Env:
+    """Make an environment of a class; what it does not take as ``max_episode_steps`` itself is a `TimeLimit`."""
+    import gymnasium
+
+    if "max_episode_steps" not in kwargs or "max_episode_steps" in _parameters(env_class):
+        return env_class(**kwargs)
+    limit = whole_amount("max_episode_steps", kwargs.pop("max_episode_steps"))
+    return gymnasium.wrappers.TimeLimit(env_class(**kwargs), limit)
 
 
 def _no_env(found: object) -> str:
@@ -174,11 +180,24 @@ def _no_env(found: object) -> str:
         return f"{found.__name__} is a class of environments: write {found.__name__}() to make one"
     if inspect.isroutine(found):
         return f"{found.__name__} is a function, not an environment: call it, and give what it returns"
+    if _of_old_gym(type(found)):
+        return f"{found!r} {OLD_GYM}"
     if callable(getattr(found, "learn", None)):
         return f"{type(found).__name__}(...) is an agent, not an environment: write agent.learn(env, ...)"
     if callable(getattr(found, "to_env", None)):
         return f"{found!r} is a model, not an environment: write {type(found).__name__.lower()}.to_env()"
     return f"{found!r} is not an environment: give an id, 'module:Id', 'file.py:Class' or an instance of gymnasium.Env"
+
+
+OLD_GYM = (
+    "is an environment of Gym, the predecessor of Gymnasium: write 'import gymnasium as gym' in its file, and return "
+    "(observation, info) from reset, (observation, reward, terminated, truncated, info) from step; or use shimmy"
+)
+
+
+def _of_old_gym(kind: Any) -> bool:
+    """Whether something is a class of environments that derives from Gym's."""
+    return any(one.__module__.partition(".")[0] == "gym" for one in getattr(kind, "__mro__", ()))
 
 
 def _check_spaces(env: Env) -> Env:
@@ -253,49 +272,32 @@ def _registered_id(spec: str, source: str, name: str) -> str:
             f"{known} {source} has a class {name}, but registers no such id; use 'file.py:{name}'."
         )
     near = get_close_matches(name, registry, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else " Importing its package registers an id; 'package:Id' does that."
-    raise EnvironmentNotFound(known + hint)
-
-
-def _make(env_id: str | EnvSpec, spec: str, kwargs: Mapping[str, Any]) -> Env:
-    import gymnasium
-    from gymnasium.envs.registration import load_env_creator
-
-    def creator() -> object:
-        entry_point = (gymnasium.spec(env_id) if isinstance(env_id, str) else env_id).entry_point
-        return load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
-
-    return _built(lambda: gymnasium.make(env_id, **kwargs), creator, spec, kwargs)
+    hint = f"{source} registers it nowhere, or only with Gym." if source else "'package:Id' imports its package."
+    raise EnvironmentNotFound(f"{known} {f'Did you mean {near[0]!r}?' if near else hint}")
 
 
 # ---------------------------------------------------------------------------------------------------- by file
 
 
-def _env_of_file(spec: str, source: str, name: str, module: ModuleType, kwargs: Mapping[str, Any]) -> Env:
+def _class_in_file(spec: str, source: str, name: str, module: ModuleType) -> Callable[..., Env]:
     import gymnasium
 
-    classes = {
-        key: cast("type[Env]", value)
+    classes = [
+        key
         for key, value in vars(module).items()
         if inspect.isclass(value) and issubclass(value, gymnasium.Env) and value.__module__ == module.__name__
-    }
+    ]
     found = vars(module).get(name)
     if inspect.isclass(found) and issubclass(found, gymnasium.Env):
-        env_class = cast("Callable[..., Env]", found)
-        own = {key: value for key, value in kwargs.items() if key != "max_episode_steps"}
-        if own.keys() == kwargs.keys() or "max_episode_steps" in _parameters(env_class):
-            return _built(lambda: env_class(**kwargs), lambda: env_class, spec, kwargs)
-        limit = whole_amount("max_episode_steps", kwargs["max_episode_steps"])
-        return gymnasium.wrappers.TimeLimit(_built(lambda: env_class(**own), lambda: env_class, spec, own), limit)
+        return cast("Callable[..., Env]", found)
     listed = ", ".join(classes) or "none"
     if not name:
         raise EnvironmentNotFound(
             f"{spec!r} names no class: write '{source}:Class' (environments in the file: {listed})"
         )
     if name in vars(module):
-        raise EnvironmentNotFound(
-            f"{spec!r}: {name} is not a class derived from gymnasium.Env (environments in the file: {listed})"
-        )
+        what = OLD_GYM if _of_old_gym(found) else "is not a class derived from gymnasium.Env"
+        raise EnvironmentNotFound(f"{spec!r}: {name} {what} (environments in the file: {listed})")
     raise EnvironmentNotFound(
         f"{spec!r}: {unknown('class', name, classes) if classes else 'the file has no environment class'}"
     )

@@ -191,7 +191,7 @@ def watch(layers: list[Any], depth: int, read: set[str], written: set[str]) -> s
     class.
     """
     layer, prefix = layers[depth], prefix_of(layers, depth)
-    kind: Any = _kind_of(layer)
+    kind: Any = layer.__class__
     attributes: dict[str, Any] = object.__getattribute__(layer, "__dict__")
     inner = {"env"} if depth else set[str]()  # what a wrapper wraps
 
@@ -228,8 +228,3 @@ def watch(layers: list[Any], depth: int, read: set[str], written: set[str]) -> s
 def names_of_class(layer: object) -> set[str]:
     """The names of all that the class of a layer has of its own."""
     return {str(name) for name in vars(type(layer))}
-
-
-def _kind_of(layer: object) -> Any:
-    """The class of a layer, of which nothing is known."""
-    return type(layer)

@@ -55,11 +55,11 @@ def observing(env: Env, observe: str) -> Env:
         return VectorObservation(env, "cell")
     if word == "belief":
         return BeliefObservation(env)
-    if not colon:
-        return BeliefGridObservation(BeliefObservation(env))
-    if not resolution.isdecimal():
+    if colon and not resolution.isdecimal():
         raise ParameterError(f"observe={observe!r}: after the colon stands a whole number, as in 'belief-grid:20'")
-    return BeliefGridObservation(BeliefObservation(env), whole_number("the resolution of observe", int(resolution)))
+    return BeliefGridObservation(
+        BeliefObservation(env), whole_number("the resolution of observe", int(resolution or 10))
+    )
 
 
 def has_cells(env: Env) -> bool:

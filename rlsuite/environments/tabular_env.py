@@ -32,6 +32,7 @@ from rlsuite.core.shown import ShowsItself
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray
+from rlsuite.models.gymnasium_table import name_of
 from rlsuite.models.mdp_fields import Transition, TransitionView
 
 if TYPE_CHECKING:
@@ -347,9 +348,7 @@ class TabularEnv(ShowsItself, Env):
                 'give it one, for instance gymnasium.make(..., render_mode="rgb_array")'
             )
             return None
-        if self.render_mode == "human":
-            return None
-        return self._picture()
+        return None if self.render_mode == "human" else self._picture()
 
     def close(self) -> None:
         """Close the window of ``render_mode="human"``, if one is open."""
@@ -400,8 +399,7 @@ class TabularEnv(ShowsItself, Env):
         from rlsuite.rendering.window import Window
 
         if self._window is None:
-            name = type(self).__name__ if self.spec is None else self.spec.id
-            self._window = Window(name, self.metadata["render_fps"])
+            self._window = Window(name_of(self), self.metadata["render_fps"])
         self._window.show(cast("NDArray[np.uint8]", self._picture()))
 
     def _refuse(self) -> tuple[int, float, bool, bool, Info]:

@@ -6,7 +6,7 @@ distributed over workers.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from rlsuite.environments.facts import name_of
 from rlsuite.environments.finding import opened
 from rlsuite.training.acting import Act, Asked, MaskedActions, acting, chosen_of
 from rlsuite.training.engines import overflow
-from rlsuite.training.step_buffer import first_answer
+from rlsuite.training.step_buffer import first_answer, five_of
 
 LONGEST = 100_000
 """Default number of steps after which an episode is truncated: a policy may go round in circles for ever."""
@@ -88,8 +88,7 @@ def played(
     value, total, discount, where = 0.0, 0.0, 1.0, where or name_of(env)
     for length in range(1, max_steps + 1):
         action = chosen_of(name, act, observation, env.action_space, legal)
-        answer: Any = env.step(action)
-        observation, reward, terminated, truncated, info = answer
+        observation, reward, terminated, truncated, info = five_of(env.step(action), f"{where}, step {length}:")
         paid = finite_reward(reward, where, length)
         value += discount * paid
         total += paid

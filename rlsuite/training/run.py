@@ -39,7 +39,7 @@ from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, without_model
 from rlsuite.training.results import UNKNOWN, Record, TimeUnit
 from rlsuite.training.run_log import Keeping, RunLog
 from rlsuite.training.signals import EndingSignals, Stopped
-from rlsuite.training.step_buffer import first_answer, first_mask_of
+from rlsuite.training.step_buffer import first_answer
 from rlsuite.training.stepping import EnvironmentEngine
 from rlsuite.training.value_error import Prediction, ValueErrors, value_errors
 from rlsuite.training.verification import VerifiedEngine
@@ -128,8 +128,6 @@ class Run:
         elif encode is not None:
             first = _vector(observation, encode, env.observation_space, self.name)
             view = ObservationView(np.stack([first, first]), first, legal)
-            if masked:
-                legal[0] = first_mask_of(info["action_mask"], n_actions, env)
         legality = listed_actions if masked or not legal.all() else every_action
         self.optima = optima
         self.optimum = self._optimum()

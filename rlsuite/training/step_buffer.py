@@ -4,7 +4,7 @@ import inspect
 import struct
 from collections.abc import Callable
 from operator import index
-from typing import Any, SupportsFloat, TypeAlias
+from typing import Any, SupportsFloat, TypeAlias, cast
 
 import numpy as np
 from gymnasium.spaces import Discrete
@@ -26,6 +26,9 @@ SHORT = 16
 
 MASKS = 4096
 """Largest number of different masks of legal actions that are kept, so that they are checked only once."""
+
+FIVE = "(observation, reward, terminated, truncated, info); old Gym's (observation, reward, done, info) is not enough"
+"""What `step` has to return."""
 
 
 class StepBuffer:
@@ -186,23 +189,6 @@ def mask_of(mask: object, n_actions: int, where: str) -> BoolArray:
         raise errors.LearningError(f"{where} {error}") from error
 
 
-def first_mask_of(mask: object, n_actions: int, env: Env) -> BoolArray:
-    """Return ``info["action_mask"]`` of the first reset.
-
-    Raises
-    ------
-    LearningError
-        If it does not have a 0 or 1 for each action, or no action is legal.
-    """
-    legal = mask_of(mask, n_actions, f"{name_of(env)}, reset:")
-    if not legal.any():
-        raise errors.LearningError(
-            f"{name_of(env)}, reset: info['action_mask']={mask!r} leaves no action; at least one action must be legal "
-            "at the start of an episode"
-        )
-    return legal
-
-
 def first_answer(env: Env, seed: int | None = None) -> tuple[Any, Info]:
     """Reset an environment; return its first observation and the info.
 
@@ -223,7 +209,22 @@ def first_answer(env: Env, seed: int | None = None) -> tuple[Any, Info]:
         ) from error
     if is_tuple(answer) and len(answer) == 2 and is_dict(answer[1]):
         return answer[0], answer[1]
-    raise errors.LearningError(f"{name_of(env)}: reset returned {answer!r}, which is not (observation, info)")
+    raise errors.LearningError(
+        f"{name_of(env)}: reset returned {answer!r}, which is not (observation, info); write return observation, {{}}"
+    )
+
+
+def five_of(answer: object, where: str) -> tuple[Any, Any, Any, Any, Info]:
+    """Return the answer of `step`.
+
+    Raises
+    ------
+    LearningError
+        If these are not five values.
+    """
+    if is_tuple(answer) and len(answer) == 5:
+        return cast("tuple[Any, Any, Any, Any, Info]", answer)
+    raise errors.LearningError(f"{where} step returned {answer!r}, which is not {FIVE}")
 
 
 def where(env: Env, run_state: RunState) -> str:

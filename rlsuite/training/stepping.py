@@ -24,6 +24,7 @@ from rlsuite.environments.observation_view import (
 )
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.training import kernels
+from rlsuite.training.acting import MaskedActions
 from rlsuite.training.engines import CHUNK, Advance, Learner, bad_action, overflow
 from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.first_steps import InterpretedSession
@@ -37,7 +38,7 @@ from rlsuite.training.kernels import (
 )
 from rlsuite.training.learned import Lookout
 from rlsuite.training.legality import listed_actions
-from rlsuite.training.step_buffer import StepBuffer, first_answer, first_mask_of, where
+from rlsuite.training.step_buffer import FIVE, StepBuffer, first_answer, where
 
 CHECKED_STEPS = 10
 """The first steps, which go through Gymnasium's wrappers, because these check the environment's answers."""
@@ -81,7 +82,7 @@ class EnvironmentEngine:
         self.learner = learner
         self.first_action = int(action_space_of(env).start)
         if mask_info is not None and not learner.run_state.position[ALL_STEPS]:
-            mask = first_mask_of(mask_info["action_mask"], learner.legal.shape[1], env)
+            mask = MaskedActions(env, masked=True).after(mask_info, 0)
             learner.legal[int(learner.run_state.position[OBSERVATION])] = mask
         masked = mask_info is not None
         self.buffer = StepBuffer(env, learner.run_state, learner.view, learner.legal, masked, encoding)
@@ -172,8 +173,8 @@ class EnvironmentEngine:
                 self._refused(action, info, error)
                 raise
             raise errors.LearningError(
-                f"{where(self.env, self.learner.run_state)} the answer of step is not (observation, reward, "
-                f"terminated, truncated, info) with a number for the reward and for both flags: {error}"
+                f"{where(self.env, self.learner.run_state)} the answer of step, with a number for the reward and both "
+                f"flags, is not {FIVE}: {error}"
             ) from error
         except (KeyboardInterrupt, SystemExit):
             self._abandon_episode()

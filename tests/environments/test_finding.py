@@ -162,9 +162,7 @@ def test_our_own_package_announces_itself():
 def test_misspelt_ids(plugin):
     assert refusal("FrozenLak-v1") == "No environment 'FrozenLak-v1'. Did you mean 'FrozenLake-v1'?"
     assert refusal("pond_envs:ponds/Pnd-v2") == "No environment 'pond_envs:ponds/Pnd-v2'. Did you mean 'ponds/Pond-v2'?"
-    assert refusal("zzz/qqqqqqqqqqqq-v0") == (
-        "No environment 'zzz/qqqqqqqqqqqq-v0'. Importing its package registers an id; 'package:Id' does that."
-    )
+    assert refusal("zzz/qqqqqqqqqqqq-v0") == ("No environment 'zzz/qqqqqqqqqqqq-v0'. 'package:Id' imports its package.")
 
 
 def test_wrong_versions(plugin):
@@ -337,6 +335,9 @@ def test_things_that_are_no_environment():
         find_env(model)
     with pytest.raises(ParameterError, match=r"^<lambda> is a function, not an environment: call it, and give what"):
         find_env(lambda: gymnasium.make("FrozenLake-v1"))
+    old = type("Old", (), {"__module__": "gym.core"})
+    with pytest.raises(ParameterError, match=r"Old object .* is an environment of Gym, the .* 'import gymnasium as"):
+        find_env(old())
 
 
 # ---------------------------------------------------------------------------------------------------- what is closed

@@ -6,7 +6,7 @@ import pytest
 
 import rlsuite as rl
 from rlsuite.approximation import SemiGradientSarsa
-from rlsuite.errors import LearningError, ParameterError, UnsuitableEnvironment
+from rlsuite.errors import LearningError, ParameterError, RlsuiteWarning, UnsuitableEnvironment
 
 
 def test_spaces_that_do_not_start_at_zero(environments):
@@ -23,6 +23,32 @@ def test_masks_in_the_info_are_obeyed(environments):
     agent.learn(environments["MaskedCorridor"](), episodes=50, seed=0)  # its step asserts that the wall is not hit
     assert agent.visits_[0, 0] == 0
     assert agent.policy()[0].tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("place", ["method", "observation"])
+def test_masks_elsewhere_are_not_used_and_one_warning_says_so(place):
+    class Elsewhere(Answering):
+        def __init__(self):
+            super().__init__((1, 1.0, False, False))
+            if place == "method":
+                self.action_masks = lambda: [True, False]
+            else:
+                spaces = {"action_mask": gymnasium.spaces.MultiBinary(2), "cell": gymnasium.spaces.Discrete(4)}
+                self.observation_space = gymnasium.spaces.Dict(spaces)
+
+        def seen(self, answer):
+            seen = answer[0] if place == "method" else {"action_mask": np.array([1, 0], np.int8), "cell": answer[0]}
+            return seen, *answer[1:]
+
+        def reset(self, *, seed=None, options=None):
+            return self.seen(super().reset(seed=seed))
+
+        def step(self, action):
+            return self.seen(super().step(action))
+
+    with pytest.warns(RlsuiteWarning, match=r"action_mask.* nobody looks there.*\['action_mask'\] = ...") as caught:
+        rl.QLearning().learn(Elsewhere(), steps=30, seed=0)
+    assert len(caught) == 1
 
 
 class Answering(gymnasium.Env):
@@ -52,7 +78,7 @@ class Answering(gymnasium.Env):
         ((-1, 1.0, False, False), "step 3: the environment returned observation -1, which is not in Discrete(4)"),
         ((1.5, 1.0, False, False), "step 3: the environment returned observation 1.5, which is not in Discrete(4)"),
         ((1, None, False, False), "step 3: the environment returned the reward None; rewards must be finite numbers"),
-        ((1, 1.0, None, False), "step 3: the answer of step is not (observation, reward, terminated, truncated"),
+        ((1, 1.0, None, False), "is not (observation, reward, terminated, truncated, info); old Gym"),
         ((None, 1.0, False, False), "step 3: the environment returned observation None, which is not in Discrete(4)"),
         (
             (3.0, 1.0, False, False),
@@ -62,8 +88,11 @@ class Answering(gymnasium.Env):
             (np.array([3]), 1.0, False, False),
             "observation array([3]), which is not in Discrete(4): its elements are int",
         ),
-        ((1, 1.0, False), "step 3: the answer of step is not (observation, reward, terminated, truncated, info) with"),
-        ((1, 1.0, False, False, 0), "step 3: the answer of step is not (observation, reward, terminated, truncated"),
+        (
+            (1, 1.0, False),
+            "is not (observation, reward, terminated, truncated, info); old Gym",
+        ),
+        ((1, 1.0, False, False, 0), "is not (observation, reward, terminated, truncated, info); old Gym"),
     ],
 )
 def test_bad_answers_stop_the_run_and_keep_what_was_learned(answer, message, q_learning):
@@ -138,7 +167,9 @@ def test_masks_come_with_every_info_but_the_last(kind, environments):
 def test_a_reset_that_returns_no_info_is_named(q_learning):
     env = Answering(())
     env.reset = lambda seed=None, options=None: 0
-    with pytest.raises(LearningError, match=r"^Answering: reset returned 0, which is not \(observation, info\)$"):
+    with pytest.raises(
+        LearningError, match=r"^Answering: reset returned 0, which is not \(observation, info\); write return obs"
+    ):
         q_learning.learn(env, steps=10, seed=0)
 
 

@@ -21,6 +21,7 @@ from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_view import encoding
 from rlsuite.errors import LearningError, MissingPackage, ParameterError, UnsuitableEnvironment
 from rlsuite.training.acting import Asked, MaskedActions, acting, chosen_of
+from rlsuite.training.step_buffer import five_of
 
 if TYPE_CHECKING:
     from rlsuite.models import MDP
@@ -103,8 +104,7 @@ def collected(
             action = lowest + int(rng.integers(many))
         else:
             action = lowest + int(rng.choice(np.flatnonzero(legal)))
-        answer = made.step(action)
-        observation, reward, terminated, truncated, info = answer
+        observation, reward, terminated, truncated, info = five_of(made.step(action), f"{name}:")
         seen.append(vector)
         vector = np.array(as_vector(observation))
         taken.append(action)

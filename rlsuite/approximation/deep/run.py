@@ -29,7 +29,7 @@ from rlsuite.training.episodes import returns_of
 from rlsuite.training.evaluation import Evaluation
 from rlsuite.training.optimum import Optima
 from rlsuite.training.results import Record, TimeUnit
-from rlsuite.training.step_buffer import mask_of
+from rlsuite.training.step_buffer import five_of, mask_of
 
 EVALUATION_EPISODES = 20
 LONGEST_EVALUATION = 10_000  # steps of an episode: one of a greedy policy may never end
@@ -176,12 +176,13 @@ class DeepRun:
     @property
     def name(self) -> str:
         """Id of the environment, or the name of its class."""
-        env = self.running[0].env
-        return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+        return name_of(self.running[0].env)
 
     def _begin_episode(self, one: RunningEnv, seed: int | None = None) -> None:
         observation, info = one.env.reset(seed=seed)
         one.present = self._stored(observation)
+        if seed is not None:
+            facts_of(one.env).has_action_mask(info)  # or warns that they are elsewhere
         one.legal = legal_actions(self._where, info, self.learner.n_actions)
         one.total, one.length = 0.0, 0
 
@@ -204,8 +205,7 @@ class DeepRun:
             raise errors.LearningError(
                 f"{self._where} info['action_mask'] allows no action, but the episode has not ended"
             )
-        answer = cast("tuple[Any, object, bool, bool, dict[str, Any]]", one.env.step(action + self.first_action))
-        observation, paid, terminated, truncated, info = answer
+        observation, paid, terminated, truncated, info = five_of(one.env.step(action + self.first_action), self._where)
         reward, arrived = reward_of_float32(paid, self.name, self.steps + 1), self._stored(observation)
         one.legal = legal_actions(self._where, info, self.learner.n_actions)
         ends = terminated or truncated
@@ -328,9 +328,7 @@ def legal_actions(where: str, info: dict[str, Any], n_actions: int) -> NDArray[n
     LearningError
         If the mask is not one 0 or 1 for each action.
     """
-    if "action_mask" not in info:
-        return np.ones(n_actions, dtype=np.bool_)
-    return mask_of(info["action_mask"], n_actions, where)
+    return mask_of(info.get("action_mask", np.ones(n_actions)), n_actions, where)
 
 
 def reward_of_float32(paid: Any, name: str, step: int) -> float:

@@ -3,7 +3,7 @@
 from gymnasium import wrappers
 
 from rlsuite import errors
-from rlsuite.environments.facts import TRANSPARENT, EnvironmentFacts, Wrapper
+from rlsuite.environments.facts import TRANSPARENT, EnvironmentFacts
 from rlsuite.environments.forms.form import Form, Refusal, StateKeeper, Wish
 from rlsuite.environments.wrappers import DiscreteActions, VectorObservation
 
@@ -54,7 +54,8 @@ def hooks_keeper(facts: EnvironmentFacts) -> StateKeeper:
             "set_state(state)"
         )
     for layer in facts.wrappers:
-        if not _has_no_state(layer):
+        pure = isinstance(layer, _PURE) and type(layer).__module__.startswith("gymnasium.")
+        if not pure and type(layer) not in _WITHOUT_STATE:
             raise errors.UnsuitableEnvironment(
                 f"{facts.name} is wrapped in {type(layer).__name__}, which may have a state of its own"
             )
@@ -74,8 +75,3 @@ def hooks_keeper(facts: EnvironmentFacts) -> StateKeeper:
             raise ValueError(f"its set_state(state) raised {type(error).__name__}: {error}") from error
 
     return StateKeeper("hooks", keep, put_back, lambda: getattr(base, "_np_random", None))
-
-
-def _has_no_state(layer: Wrapper) -> bool:
-    pure = isinstance(layer, _PURE) and type(layer).__module__.startswith("gymnasium.")
-    return pure or type(layer) in _WITHOUT_STATE
