@@ -246,7 +246,7 @@ class MDP(Constructors, Playable):
 
         ``.npz`` keeps every bit. The text formats keep every value to the last bit, but know no termination: see
         `without_termination` for what becomes of it. They list each successor of a pair once, in ascending order.
-        Labels are kept where they are names in the format.
+        Labels that are no names in the format, such as "open left", stand in a comment, too, which `read` reads.
 
         =========  ==========================================================================================
         ``.mdp``   Cassandra's text format; illegal actions have no form in it

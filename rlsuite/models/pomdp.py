@@ -202,7 +202,8 @@ class POMDP(PomdpConstructors, Beliefs, Playable):
         no termination. Episodes that end stay for ever in a state that pays nothing (see `MDP.without_termination`),
         and there an observation is made, "end", that cannot be made anywhere else: so that beliefs from the file agree
         with those of an agent that observes the end. Each successor of a pair is listed once, in ascending order.
-        Labels are kept where they are names in the format. ``.pomdpx`` is the XML format of SARSOP's toolkit APPL; all
+        Labels that are no names in the format, such as "open left", stand in a comment, too, which
+        `read` reads. ``.pomdpx`` is the XML format of SARSOP's toolkit APPL; all
         of this is true of it, too.
 
         Raises

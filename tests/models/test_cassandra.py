@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlsuite.errors import FileError, ParameterError
-from rlsuite.models import MDP
+from rlsuite.models import MDP, POMDP
 from rlsuite.models.cassandra.entries import Entries
 from rlsuite.models.cassandra.grammar import Parsed
 from rlsuite.models.cassandra.text import Text
@@ -404,23 +404,33 @@ def test_what_is_written(tmp_path):
         gamma=0.9,
         start=0,
         state_labels=["a", "b-2"],
-        action_labels=["go", "to stay"],
+        action_labels=["go", "stay!"],
     )
     mdp.write(tmp_path / "model.mdp")
     assert (tmp_path / "model.mdp").read_text() == (
-        "discount: 0.9\nvalues: reward\nstates: a b-2\nactions: 2\nstart: 1.0 0.0\n"
-        "T: 0 : a : b-2 1.0\nT: 1 : a : a 1.0\nT: 0 : b-2 : a 0.25\nT: 0 : b-2 : b-2 0.75\nT: 1 : b-2 : b-2 1.0\n"
-        "R: 0 : a : * 1.0e-20\nR: 1 : b-2 : * -1.0\nR: 0 : b-2 : a 2.0\nR: 0 : b-2 : b-2 3.0\n"
+        '# labels: {"actions": ["go", "stay!"]}\n'
+        "discount: 0.9\nvalues: reward\nstates: a b-2\nactions: go stay-\nstart: 1.0 0.0\n"
+        "T: go : a : b-2 1.0\nT: stay- : a : a 1.0\nT: go : b-2 : a 0.25\nT: go : b-2 : b-2 0.75\n"
+        "T: stay- : b-2 : b-2 1.0\n"
+        "R: go : a : * 1.0e-20\nR: stay- : b-2 : * -1.0\nR: go : b-2 : a 2.0\nR: go : b-2 : b-2 3.0\n"
     )
     assert [one.name for one in tmp_path.iterdir()] == ["model.mdp"]
 
 
 @pytest.mark.parametrize("label", ["", "2nd", "a b", "a:b", "#", "ä", "T", "start", "uniform"])
-def test_labels_that_are_no_names_become_numbers(tmp_path, label):
-    mdp = MDP.from_successors([[1], [0]], [1, 0], gamma=0.9, state_labels=["a", label], action_labels=["go"])
+def test_labels_that_are_no_names_come_back(tmp_path, label):
+    mdp = MDP.from_successors([[1], [0]], [1, 0], gamma=0.9, state_labels=["a", label], action_labels=["a b"])
     mdp.write(tmp_path / "model.mdp")
     again = MDP.read(tmp_path / "model.mdp")
-    assert (again.state_labels, again.action_labels) == (None, ("go",))
+    assert (again.state_labels, again.action_labels) == (("a", label), ("a b",))
+    # Who changes the names has the last word.
+    text = (tmp_path / "model.mdp").read_text().replace("actions: a-b", "actions: go").replace(": a-b :", ": go :")
+    (tmp_path / "model.mdp").write_text(text)
+    assert MDP.read(tmp_path / "model.mdp").action_labels == ("go",)
+    pomdp = POMDP.from_arrays([[[1.0]]], [[0.0]], [[[0.5, 0.5]]], gamma=0.9, observation_labels=["a-b", "a b"])
+    pomdp.write(tmp_path / "model.pomdp")
+    assert "observations: a-b a-b-2" in (tmp_path / "model.pomdp").read_text()
+    assert POMDP.read(tmp_path / "model.pomdp").observation_labels == ("a-b", "a b")
 
 
 def test_what_cannot_be_written(tmp_path):

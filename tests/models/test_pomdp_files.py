@@ -429,17 +429,18 @@ def test_what_is_written(tiger, tmp_path):
     short = tiger.replace(action_labels=("listen", "open-left", "open-right"), observation_labels=("l", "r"))
     short.write(tmp_path / "tiger.pomdp")
     lines = (tmp_path / "tiger.pomdp").read_text().splitlines()
-    assert lines[:6] == [
+    assert lines[:7] == [
+        '# labels: {"states": ["tiger left", "tiger right"]}',
         "discount: 0.95",
         "values: reward",
-        "states: 2",
+        "states: tiger-left tiger-right",
         "actions: listen open-left open-right",
         "observations: l r",
         "start: 0.5 0.5",
     ]
-    assert "T: listen : 0 : 0 1.0" in lines
-    assert "O: listen : 0 : l 0.85" in lines
-    assert "R: open-left : 0 : * : * -100.0" in lines
+    assert "T: listen : tiger-left : tiger-left 1.0" in lines
+    assert "O: listen : tiger-left : l 0.85" in lines
+    assert "R: open-left : tiger-left : * : * -100.0" in lines
     assert POMDP.read(tmp_path / "tiger.pomdp").observation.tolist() == tiger.observation.tolist()
 
 

@@ -8,12 +8,14 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from rlsuite.core.narrowing import is_sequence
 from rlsuite.errors import FileError
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.cassandra.entries import Entries
 from rlsuite.models.cassandra.grammar import Parsed
 from rlsuite.models.cassandra.names import ANY, Names
 from rlsuite.models.cassandra.text import Text
+from rlsuite.models.cassandra.writing import file_names
 from rlsuite.models.files import ROUNDING, reading, rescaled
 from rlsuite.models.mdp_fields import MdpFields
 from rlsuite.models.observation_model import ObservationRows
@@ -248,7 +250,17 @@ def read_pomdp(
     mdp = _hidden(hidden, parsed, gamma, moves, rewards(parsed, moves, seen), LOOSE)
     rows = ObservationRows(seen.indptr, seen.column.astype(np.int32), seen.probability, names.size)
     with reading(path):
-        return model(mdp, rows, names.labels)
+        return model(mdp, rows, original_labels(parsed, names))
+
+
+def original_labels(parsed: Parsed, names: Names) -> Sequence[str] | None:
+    """Return the names of a file, or the labels that they were made of, if a comment has them."""
+    found = parsed.text.labels.get(f"{names.kind}s")
+    if is_sequence(found) and all(isinstance(one, str) for one in found):
+        labels = [str(one) for one in found]
+        if file_names(labels, 0) == [*(names.labels or ())]:
+            return labels
+    return names.labels
 
 
 def _discount(parsed: Parsed, gamma: float | None) -> float:
@@ -275,7 +287,7 @@ def _hidden(
             n_actions=actions.size,
             gamma=gamma,
             start=start,
-            state_labels=states.labels,
-            action_labels=actions.labels,
+            state_labels=original_labels(parsed, states),
+            action_labels=original_labels(parsed, actions),
         )
     return found.replace(costs=True) if parsed.costs else found

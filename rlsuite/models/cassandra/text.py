@@ -6,19 +6,26 @@ a number is for the grammar to say: real files have states called ``T`` and name
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, NoReturn, Self
 
 import numpy as np
 
+from rlsuite.core.narrowing import is_mapping
 from rlsuite.errors import FileError
 from rlsuite.models.aliases import FloatArray
 from rlsuite.models.files import reading
 
+LABELS = "# labels: "
+"""Begins the comment that keeps labels that are no names in the format, as JSON: {"actions": ["listen", "open left"]}."""
+
 _COMMENT = re.compile(r"#[^\n]*")
+_KEPT = re.compile(rf"(?m)^{LABELS}(.*)$")
 _FOREIGN = re.compile("[\udc80-\udcff]")  # what "surrogateescape" makes of a byte that is not UTF-8
 _TOKEN = re.compile(r"\s*(:|[^\s:]+)")
 _TOKENS = re.compile(r"(:|[^\s:]+)")  # no \s* in front: it would try the blanks at the end again from each of them
@@ -52,6 +59,13 @@ class Text:
 
     def __init__(self, path: str | os.PathLike[str], content: str) -> None:
         self.path = path
+        self.labels: Mapping[str, object] = {}
+        """What the comment with labels says, by kind"""
+        kept = _KEPT.search(content) if LABELS in content else None
+        if kept:
+            with suppress(ValueError, RecursionError):
+                found: object = json.loads(kept[1])
+                self.labels = found if is_mapping(found) else {}
         # Comments become spaces, so that offsets do not change.
         self.content = _COMMENT.sub(lambda found: " " * len(found[0]), content) if "#" in content else content
         self.at = 0

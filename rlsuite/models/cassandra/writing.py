@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, count
 
 import numpy as np
 
 from rlsuite.core.files import replacing
 from rlsuite.models.aliases import BoolArray
 from rlsuite.models.cassandra.grammar import FILLINGS, KEYWORDS
+from rlsuite.models.cassandra.text import LABELS
 from rlsuite.models.functions import labels_of
 from rlsuite.models.mdp_fields import MdpFields
 from rlsuite.models.observation_model import ObservationRows
@@ -18,6 +21,7 @@ from rlsuite.models.transformations import END, close, merge, refuse_illegal, re
 from rlsuite.models.validation import pointers
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_FOREIGN = re.compile(r"[^A-Za-z0-9_-]+")
 _RESERVED = {*KEYWORDS, *FILLINGS, "reward", "cost", "include", "exclude"}
 
 
@@ -32,7 +36,7 @@ def write_mdp(mdp: MdpFields, path: str | os.PathLike[str]) -> None:
         If the file cannot be written.
     """
     plain, _ = as_plain(mdp, "the .mdp format")
-    _write(path, model_lines(plain, None, ()))
+    _write(path, [*label_lines(plain, None), *model_lines(plain, None, ())])
 
 
 def write_pomdp(
@@ -47,7 +51,7 @@ def write_pomdp(
         rows = with_end(rows, mdp.n_states, absorbing)
         labels = labels and labels_of([*labels, END])
     names = file_names(labels, rows.n_observations)
-    _write(path, model_lines(plain, names, observation_lines(plain, rows, names)))
+    _write(path, [*label_lines(plain, labels), *model_lines(plain, names, observation_lines(plain, rows, names))])
 
 
 def decimal(value: float) -> str:
@@ -144,7 +148,24 @@ def _declared(names: Sequence[str]) -> str:
 
 
 def file_names(labels: Sequence[str] | None, size: int) -> list[str]:
-    """Return the labels if all of them are names in the format, else numbers."""
-    if labels is not None and all(_NAME.fullmatch(label) and label not in _RESERVED for label in labels):
-        return list(labels)
-    return [str(number) for number in range(size)]
+    """Return the labels as names in the format, in which "open left" is ``open-left``; numbers without labels."""
+    if labels is None:
+        return [str(number) for number in range(size)]
+    names: list[str] = []
+    taken = {*labels, *_RESERVED}
+    for label in labels:
+        name = label
+        if not _NAME.fullmatch(label) or label in _RESERVED:
+            word = _FOREIGN.sub("-", label if label[:1].isascii() and label[:1].isalpha() else f"x{label}")
+            name = next(one for one in chain([word], (f"{word}-{k}" for k in count(2))) if one not in taken)
+            taken.add(name)
+        names.append(name)
+    return names
+
+
+def label_lines(mdp: MdpFields, observations: Sequence[str] | None) -> Iterator[str]:
+    """Yield the comment that keeps the labels that are no names in the format, if there are any."""
+    of_kind = {"states": mdp.state_labels, "actions": mdp.action_labels, "observations": observations}
+    changed = {kind: list(labels) for kind, labels in of_kind.items() if labels and file_names(labels, 0) != [*labels]}
+    if changed:
+        yield f"{LABELS}{json.dumps(changed)}"
