@@ -184,8 +184,8 @@ def level_of_the_caller() -> int:
 def unknown_suffix(suffix: str, choices: Iterable[str]) -> str:
     """Sentence for a file of a kind that is not read or written: a near suffix would be another kind of file.
 
-    >>> unknown_suffix(".pomdpx", [".npz", ".pomdp"])
-    "unknown suffix '.pomdpx' (choices: .npz, .pomdp)"
+    >>> unknown_suffix(".pomdb", [".npz", ".pomdp"])
+    "unknown suffix '.pomdb' (choices: .npz, .pomdp)"
     """
     return f"unknown suffix {suffix!r} (choices: {', '.join(sorted(choices))})"
 

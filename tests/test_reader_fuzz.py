@@ -381,49 +381,13 @@ def test_text_of_models(tmp_path):
     assert check([MDP], 400, "m.mdp", rl.MDP.read, use_mdp, damaged_text, tmp_path) > 0
 
 
-@pytest.mark.parametrize("dialect", ["prism", "storm"])
-@pytest.mark.parametrize("suffix", [".tra", ".lab", ".rew"])
-def test_explicit_models(dialect, suffix, tmp_path):
-    rl.MDP.from_env("FrozenLake-v1", gamma=0.9, map_name="4x4").write(tmp_path / "m.tra", dialect=dialect)
-    whole = (tmp_path / f"m{suffix}").read_bytes()
-    read = partial(read_with, tmp_path / "m.tra")
-    assert check([whole], 80, f"m{suffix}", read, use_mdp, damaged_text, tmp_path) > 0
-
-
-WORDS = re.compile(rb"(?<=[>\"\s])[^\s<>\"=/?]+(?=[<\"\s])")
-
-
-def damaged_words(content, rng):
-    """Values and names of an XML file are changed, once to three times: it stays XML."""
-    content = content[:60] + content[60:].replace(b" ", b"  ")  # words share no blank
-    for _ in range(rng.integers(1, 4)):
-        words = [one for one in WORDS.finditer(content) if one.start() > 120]
-        one, other = (words[rng.integers(len(words))] for _ in range(2))
-        new = other[0] if rng.random() < 0.7 else str(rng.choice([*NUMBERS, "*", "-", "uniform", "identity"])).encode()
-        content = content[: one.start()] + new + content[one.end() :]
-    return content
-
-
-@pytest.mark.slow
-def test_pomdpx(tmp_path):
-    texts = [(PROBLEMS / name).read_bytes() for name in ("rover.pomdpx", "rover-diagrams.pomdpx")]
-    rl.POMDP.read(PROBLEMS / "cups.pomdp").write(tmp_path / "cups.pomdpx")
-    texts.append((tmp_path / "cups.pomdpx").read_bytes())
-    assert check(texts, 1000, "p.pomdpx", rl.POMDP.read, use_pomdp, damaged_text, tmp_path) > 0
-    assert 20 < check(texts, 2000, "p.pomdpx", rl.POMDP.read, use_pomdp, damaged_words, tmp_path) < 1500
-
-
 @pytest.mark.slow
 def test_markov_chains(tmp_path):
     chain = rl.MarkovChain([[0.5, 0.5, 0], [0, 0, 1], [1, 0, 0]], [1, 0, 2], labels={"init": [0], "goal": [2]})
-    for name in (".npz", ".tra", ".lab", ".srew"):
-        damaged = damaged_npz if name == ".npz" else damaged_text
-        for dialect in ("prism", "storm") if name != ".npz" else (None,):
-            first = tmp_path / ("c.npz" if name == ".npz" else "c.tra")
-            chain.write(first, dialect=dialect)
-            whole = (tmp_path / f"c{name}").read_bytes()
-            read = partial(read_chain, first)
-            assert 0 < check([whole], 150, f"c{name}", read, use_chain, damaged, tmp_path) < 150, name
+    for name, damaged in ((".npz", damaged_npz), (".drn", damaged_text)):
+        chain.write(tmp_path / f"c{name}")
+        whole = (tmp_path / f"c{name}").read_bytes()
+        assert 0 < check([whole], 150, f"c{name}", rl.MarkovChain.read, use_chain, damaged, tmp_path) < 150, name
 
 
 @pytest.mark.slow
@@ -432,10 +396,6 @@ def test_explicit_files_of_storm(tmp_path):
     whole = (tmp_path / "m.drn").read_bytes()
     read = partial(rl.MDP.read, gamma=0.9)
     assert 0 < check([whole], 600, "m.drn", read, use_mdp, damaged_text, tmp_path) < 500
-
-
-def read_chain(first, _):
-    return rl.MarkovChain.read(first)
 
 
 def use_chain(chain):
@@ -453,12 +413,7 @@ def test_programs_for_storm(tmp_path):
         given = {name: values[name] for name in names if name in values}
         return rl.MDP.read(path, constants=given, reward=[], gamma=0.9, max_states=2000)
 
-    assert 0 < check(texts, 400, "m.prism", read, use_mdp, damaged_text, tmp_path) < 350
-
-
-def read_with(transitions, _):
-    """Read a model by its transitions, whichever of its files was damaged."""
-    return rl.MDP.read(transitions, gamma=0.9, end="end")
+    assert 0 < check(texts, 30, "m.prism", read, use_mdp, damaged_text, tmp_path) < 30
 
 
 def test_maps(tmp_path):

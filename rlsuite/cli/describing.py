@@ -18,7 +18,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="a .npz file that 'save' or 'write' wrote, or a model (.mdp, .pomdp, .pomdpx, .tra, .prism, .jani, .drn)",
+        help="a .npz file that 'save' or 'write' wrote, or a model (.mdp, .pomdp, .prism, .jani, .drn)",
     )
 
 

@@ -7,7 +7,7 @@ from rlsuite.cli.options import DEFAULT_GAMMA, Keywords, import_packages, parame
 from rlsuite.core.npz import reading_npz
 from rlsuite.errors import FileError, ParameterError, UnsuitableEnvironment, unknown, unknown_suffix
 from rlsuite.inference import HMM, HSMM
-from rlsuite.models import MDP, POMDP, MarkovChain, symbolic
+from rlsuite.models import MDP, POMDP, MarkovChain, programs
 from rlsuite.models.files import kind_in
 from rlsuite.models.markov_chain import SUFFIXES as CHAIN_SUFFIXES
 from rlsuite.models.mdp import SUFFIXES as MDP_SUFFIXES
@@ -94,10 +94,10 @@ def _read(path: Path, given: Keywords, gamma: float | None) -> Model:
 
 def _kind_of(path: Path) -> type[Model]:
     """Return the class of the model in a file; if that is unknown, the one whose `read` will say why."""
-    if path.suffix.lower() in (".pomdp", ".pomdpx"):
+    if path.suffix.lower() == ".pomdp":
         return POMDP
-    if path.suffix.lower() in symbolic.SUFFIXES:
-        found = symbolic.kind_in(path)
+    if path.suffix.lower() in programs.SUFFIXES:
+        found = programs.kind_in(path)
         return {"pomdp": POMDP, "dtmc": MarkovChain}.get(found, MDP)
     if path.suffix.lower() != ".npz":
         return MDP

@@ -48,8 +48,7 @@ def add(commands: Commands) -> None:
     add_env_flags(
         parser,
         "ENV|FILE",
-        "; or a model file (.mdp, .pomdp, .pomdpx, .npz, .tra, .prism, .jani, .drn), with --env for keywords of "
-        "MDP.read",
+        "; or a model file (.mdp, .pomdp, .npz, .prism, .jani, .drn), with --env for keywords of MDP.read",
     )
     parser.add_argument(
         "--constants",

@@ -21,8 +21,7 @@ def add(commands: Commands) -> None:
     add_env_flags(
         parser,
         "ENV|FILE",
-        "; or a model file (.mdp, .pomdp, .pomdpx, .npz, .tra, .prism, .jani, .drn), with --env for keywords of "
-        "MDP.read",
+        "; or a model file (.mdp, .pomdp, .npz, .prism, .jani, .drn), with --env for keywords of MDP.read",
     )
     parser.add_argument("proof", metavar="PLAN.cert", help="the proof")
     parser.add_argument("--gamma", type=float, metavar="NUMBER", help="discount (default: as rlsuite solve)")

@@ -54,7 +54,7 @@ def writing(path: str | os.PathLike[str]) -> Generator[None]:
         raise FileError(f"cannot write {path}: {cause}") from cause
 
 
-HELD = {".mdp": "an MDP", ".tra": "an MDP", ".pomdp": "a POMDP", ".pomdpx": "a POMDP"}
+HELD = {".mdp": "an MDP", ".pomdp": "a POMDP"}
 """Suffix of a file -> what it holds."""
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, cast
 
 import numpy as np
 
@@ -22,10 +22,9 @@ from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import made_from_arrays, says_what_to_write
 from rlsuite.core.shown import ShowsItself
 from rlsuite.core.threads import one_blas_thread
-from rlsuite.errors import FileError, ModelError, ParameterError, unknown
-from rlsuite.models import row_checks, symbolic, validation
+from rlsuite.errors import FileError, ModelError, ParameterError
+from rlsuite.models import drn, programs, row_checks, validation
 from rlsuite.models.aliases import BoolArray, CsrMatrix, FloatArray, IndexArray, SparseLike
-from rlsuite.models.explicit import Dialect, read_chain, write_chain, write_chain_drn
 from rlsuite.models.files import (
     applies_to,
     labels_from_arrays,
@@ -46,8 +45,8 @@ from rlsuite.models.transformations import END
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-WRITTEN: Final = (".drn", ".npz", ".tra")
-SUFFIXES: Final = (".npz", ".tra", *symbolic.SUFFIXES)
+WRITTEN: Final = (".drn", ".npz")
+SUFFIXES: Final = (".npz", *programs.SUFFIXES)
 """Files that hold a Markov chain."""
 
 C = TypeVar("C", bound="MarkovChain")
@@ -171,19 +170,16 @@ class MarkovChain(ShowsItself):
         cls,
         path: str | PathLike[str],
         *,
-        labels: str | PathLike[str] | None = None,
-        rewards: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-        constants: symbolic.Constants | None = None,
+        constants: programs.Constants | None = None,
         reward: str | Sequence[str] | None = None,
-        max_states: int | None = symbolic.MOST_STATES,
+        max_states: int | None = programs.MOST_STATES,
     ) -> Self:
         r"""Read a chain from a file; its suffix says which kind of file it is.
 
         ==========  =========================================================================================
         ``.npz``    what `write` wrote, bit for bit
-        ``.tra``    explicit transitions of PRISM or Storm, with labels and rewards in files beside it. The label
-                    "init" marks the states in which runs begin.
-        ``.drn``    Storm's explicit format: states, transitions, rewards and labels in one file
+        ``.drn``    Storm's explicit format: states, transitions, rewards and labels in one file. The label "init"
+                    marks the states in which runs begin.
         ``.prism``  programs of PRISM (also ``.pm``) and JANI models, which Storm builds (extra ``storm``); names of
                     states are the values of the variables.
         ``.jani``
@@ -193,11 +189,6 @@ class MarkovChain(ShowsItself):
         ----------
         path
             The file.
-        labels : path, optional
-            Label file of a ``.tra`` file; by default that with the suffix ``.lab`` beside it, if there is one.
-        rewards : path or sequence of paths, optional
-            Reward files of a ``.tra`` file, of states (paid on leaving) or of transitions; they are added up. By
-            default those with the suffixes ``.rew``, ``.srew``, ``.trew``, ``.rews`` and ``.rewt`` beside it.
         constants, reward, max_states
             Of programs and ``.drn`` files, as in `MDP.read`.
 
@@ -205,7 +196,8 @@ class MarkovChain(ShowsItself):
         ------
         FileError
             If the file is missing, malformed (with its line), from elsewhere, too large, or holds another kind of
-            model. ParameterError
+            model.
+        ParameterError
             If a constant is unknown or has no value, several reward structures are there and none is chosen, or a
             parameter is not about this kind of file.
         MissingPackage
@@ -217,51 +209,35 @@ class MarkovChain(ShowsItself):
         >>> from tempfile import TemporaryDirectory
         >>> from rlsuite.models import MarkovChain
         >>> with TemporaryDirectory() as folder:
-        ...     _ = Path(folder, "coin.tra").write_text("dtmc\n0 0 0.5\n0 1 0.5\n1 1 1\n")
-        ...     _ = Path(folder, "coin.srew").write_text("0 1\n")
-        ...     coin = MarkovChain.read(Path(folder, "coin.tra"))
+        ...     coin = MarkovChain([[0.5, 0.5], [0, 1]], [1, 0], labels={"init": [0]})
+        ...     coin.write(Path(folder, "coin.drn"))
+        ...     coin = MarkovChain.read(Path(folder, "coin.drn"))
         >>> coin.reward.tolist(), coin.absorbing.tolist()
         ([1.0, 0.0], [1])
         """
         suffix = suffix_of(path, SUFFIXES)
-        applies_to(path, (".tra",), labels=labels, rewards=rewards)
-        applies_to(path, symbolic.SUFFIXES, constants=constants, reward=reward)
+        applies_to(path, programs.SUFFIXES, constants=constants, reward=reward)
         with reading(path, "chain"):
             if suffix == ".npz":
                 return _from_npz(cls, path)
-            if suffix == ".tra":
-                found = read_chain(path, labels=labels, rewards=rewards)
-                return cls(found.transition, found.reward, labels=found.labels)
-            built = symbolic.build(path, "dtmc", constants=constants, reward=reward, max_states=max_states)
-            matrix, paid = symbolic.chain_of(built)
-            return cls(matrix, paid, built.state_names, symbolic.labels_kept(built))
+            found = programs.build(path, "dtmc", constants=constants, reward=reward, max_states=max_states)
+            matrix, paid = drn.chain_of(found)
+            return cls(matrix, paid, found.state_names, found.labels)
 
     @says_what_to_write
-    def write(self, path: str | PathLike[str], *, dialect: Dialect | None = None) -> None:
+    def write(self, path: str | PathLike[str]) -> None:
         """Write the chain to a file, atomically; the suffix says which kind of file.
 
-        ``.npz`` keeps every bit. ``.tra`` lists the transitions, with labels in a ``.lab`` file and rewards of states
-        in a ``.srew`` file beside it; names of states are not kept. The label "init" has to say where runs begin.
-
-        Parameters
-        ----------
-        path
-            The file.
-        dialect : {"prism", "storm"}, optional
-            Whose ``.tra`` files to write; those of PRISM by default.
+        ``.npz`` keeps every bit. ``.drn`` is Storm's explicit format; names of states are not kept. The label "init"
+        has to say where runs begin.
 
         Raises
         ------
         FileError
             If the suffix is unknown, the file cannot be written, or the format cannot express the chain: no label
-            "init", a label that is not a name, negative rewards for Storm. The message says what to do.
-        ParameterError
-            If `dialect` is unknown, or given for another kind of file.
+            "init", or a label that is not a name. The message says what to do.
         """
         suffix = suffix_of(path, WRITTEN)
-        applies_to(path, (".tra",), dialect=dialect)
-        if dialect not in (None, *get_args(Dialect)):
-            raise ParameterError(unknown("dialect", dialect, get_args(Dialect)))
         if suffix == ".npz":
             matrix = self._matrix
             parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "reward": self.reward}
@@ -269,10 +245,7 @@ class MarkovChain(ShowsItself):
             write_arrays(path, "MarkovChain", {**parts, **names, **labels_to_arrays(self.labels)})
             return
         with writing(path):
-            if suffix == ".drn":
-                write_chain_drn(self.transition, self.reward, self.labels, path)
-            else:
-                write_chain(self.transition, self.reward, self.labels, path, dialect or "prism")
+            drn.write_chain_drn(self.transition, self.reward, self.labels, path)
 
     @property
     def n_states(self) -> int:

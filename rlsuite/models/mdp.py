@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
 from rlsuite.core.checks import fraction
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError, unknown
-from rlsuite.models import symbolic
+from rlsuite.models import drn, programs
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.arrays import ROWS_OF, Order
 from rlsuite.models.cassandra import read_mdp, write_mdp
 from rlsuite.models.constructors import Constructors
 from rlsuite.models.environments import Playable
-from rlsuite.models.explicit import Dialect, read_explicit, write_explicit, write_mdp_drn
 from rlsuite.models.files import (
     applies_to,
     mdp_from_arrays,
@@ -28,14 +27,13 @@ from rlsuite.models.files import (
     writing,
 )
 from rlsuite.models.mdp_fields import Transition
-from rlsuite.models.pomdpx import read_observed_pomdpx
 from rlsuite.models.transformations import close, fill_illegal, refuse_illegal
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-WRITTEN = (".drn", ".mdp", ".npz", ".tra")
-SUFFIXES = (".mdp", ".npz", ".tra", ".pomdpx", *symbolic.SUFFIXES)
+WRITTEN = (".drn", ".mdp", ".npz")
+SUFFIXES = (".mdp", ".npz", *programs.SUFFIXES)
 """Files that hold an MDP."""
 
 
@@ -144,12 +142,10 @@ class MDP(Constructors, Playable):
         path: str | PathLike[str],
         *,
         gamma: float | None = None,
-        labels: str | PathLike[str] | None = None,
-        rewards: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
         end: str | None = None,
-        constants: symbolic.Constants | None = None,
+        constants: programs.Constants | None = None,
         reward: str | Sequence[str] | None = None,
-        max_states: int | None = symbolic.MOST_STATES,
+        max_states: int | None = programs.MOST_STATES,
     ) -> Self:
         """Read a model from a file; its suffix says which kind of file it is.
 
@@ -157,12 +153,11 @@ class MDP(Constructors, Playable):
         ``.npz``    what `write` wrote, bit for bit
         ``.mdp``    Cassandra's text format without observations. Probabilities may be off by the rounding of
                     a few decimals and are then rescaled; costs become negative rewards, and the model remembers it.
-        ``.tra``    explicit transitions of PRISM or Storm, with labels and rewards in files beside it. Choices
-                    with different action names get these as action labels; otherwise choice k of a
-                    state is action k. States without choices are ends.
-        ``.drn``    Storm's explicit format: states, choices, transitions, rewards and labels in one file
+        ``.drn``    Storm's explicit format: states, choices, transitions, rewards and labels in one file. Choices
+                    with different names get these as action labels; otherwise choice k of a state is action k.
+                    States without choices are ends.
         ``.prism``  programs of PRISM (also ``.pm``, ``.nm``) and JANI models, which Storm builds (extra ``storm``).
-                    Actions as for ``.tra``; state labels are the values of the variables.
+                    Actions as for ``.drn``; state labels are the values of the variables.
         ``.jani``
         ==========  ==========================================================================================
 
@@ -171,16 +166,10 @@ class MDP(Constructors, Playable):
         path
             The file.
         gamma : float, optional
-            Discount factor in [0, 1] instead of that of the file. ``.tra`` files have none and need it; for
-            ``.drn`` and what Storm builds, it is 1 by default.
-        labels : path, optional
-            Label file of a ``.tra`` file; by default that with the suffix ``.lab`` beside it, if there is one. Episodes
-            start in the states labelled "init"; without labels in any state that has a choice.
-        rewards : path or sequence of paths, optional
-            Reward files of a ``.tra`` file, of states (paid on leaving) or of transitions; they are added up. By
-            default those with the suffixes ``.rew``, ``.srew``, ``.trew``, ``.rews`` and ``.rewt`` beside it.
+            Discount factor in [0, 1] instead of that of the file; for ``.drn`` and what Storm builds, it is 1 by
+            default.
         end : str, optional
-            Label of the terminal states of a ``.tra`` or ``.drn`` file, or of what Storm builds: entering one ends the
+            Label of the terminal states of a ``.drn`` file, or of what Storm builds: entering one ends the
             episode, and what the file says about leaving it is dropped.
         constants : str or mapping, optional
             Values of the constants that a program leaves open: ``"N=4,p=0.5"`` or ``{"N": 4, "p": 0.5}``.
@@ -224,16 +213,10 @@ class MDP(Constructors, Playable):
         [(0.5, 0, 5.0, False), (0.5, 1, 5.0, False)]
         """
         suffix = suffix_of(path, SUFFIXES)
-        applies_to(path, (".tra",), labels=labels, rewards=rewards)
-        applies_to(path, (".tra", *symbolic.SUFFIXES), end=end)
-        applies_to(path, symbolic.SUFFIXES, constants=constants, reward=reward)
-        if suffix == ".tra":
-            return read_explicit(cls, path, gamma=gamma, labels=labels, rewards=rewards, end=end)
-        if suffix in symbolic.SUFFIXES:
-            found = symbolic.build(path, "mdp", constants=constants, reward=reward, max_states=max_states)
-            return symbolic.mdp_of(cls, path, found, gamma=1.0 if gamma is None else gamma, end=end)
-        if suffix == ".pomdpx":
-            return read_observed_pomdpx(cls, path, gamma)
+        applies_to(path, programs.SUFFIXES, end=end, constants=constants, reward=reward)
+        if suffix in programs.SUFFIXES:
+            found = programs.build(path, "mdp", constants=constants, reward=reward, max_states=max_states)
+            return drn.mdp_of(cls, found, gamma=1.0 if gamma is None else gamma, end=end)
         if suffix == ".mdp":
             return read_mdp(cls, path, gamma)
         checked = None if gamma is None else fraction("gamma", gamma)
@@ -241,7 +224,7 @@ class MDP(Constructors, Playable):
             return mdp_from_arrays(cls, path, arrays, checked)
 
     @says_what_to_write
-    def write(self, path: str | PathLike[str], *, dialect: Dialect | None = None) -> None:
+    def write(self, path: str | PathLike[str]) -> None:
         """Write the model to a file, atomically; the suffix says which kind of file.
 
         ``.npz`` keeps every bit. The text formats keep every value to the last bit, but know no termination: see
@@ -250,44 +233,32 @@ class MDP(Constructors, Playable):
 
         =========  ==========================================================================================
         ``.mdp``   Cassandra's text format; illegal actions have no form in it
-        ``.tra``   explicit transitions, with labels in a ``.lab`` file and rewards of transitions in a ``.rew`` file
-                   beside it. Ends are labelled "end", so that ``read(path, gamma=..., end="end")`` makes them ends
-                   again; neither the discount nor names of states are kept.
-        ``.drn``   Storm's explicit format in one file, with the mean reward of each pair, which may be negative
+        ``.drn``   Storm's explicit format in one file, with the mean reward of each pair, which may be negative. Ends
+                   are labelled "end", so that ``read(path, gamma=..., end="end")`` makes them ends again; neither the
+                   discount nor names of states are kept.
         =========  ==========================================================================================
 
         Parameters
         ----------
         path
             The file.
-        dialect : {"prism", "storm"}, optional
-            Whose ``.tra``, ``.lab`` and ``.rew`` files to write; those of PRISM by default. Neither model checker reads
-            the other's; `read` reads both, and sees which they are. Storm takes the three files as
-            ``storm --explicit model.tra model.lab --transrew model.rew``, and no negative rewards.
 
         Raises
         ------
         FileError
             If the suffix is unknown, the file cannot be written, or the model cannot be expressed in the format
-            (illegal actions in ``.mdp``; random rewards in both; a start in ``.tra`` that is not uniform over some
-            states, also in ``.drn``; negative rewards for Storm in ``.tra``). The message says what to do.
-        ParameterError
-            If `dialect` is unknown, or given for another kind of file.
+            (illegal actions in ``.mdp``; random rewards in both; in ``.drn`` a start that is not uniform over some
+            states). The message says what to do.
         """
         suffix = suffix_of(path, WRITTEN)
-        applies_to(path, (".tra",), dialect=dialect)
-        if dialect not in (None, *get_args(Dialect)):
-            raise ParameterError(unknown("dialect", dialect, get_args(Dialect)))
         if suffix == ".npz":
             write_arrays(path, "MDP", mdp_to_arrays(self))
             return
         with writing(path):
             if suffix == ".mdp":
                 write_mdp(self, path)
-            elif suffix == ".drn":
-                write_mdp_drn(self, path)
             else:
-                write_explicit(self, path, dialect or "prism")
+                drn.write_mdp_drn(self, path)
 
     # ------------------------------------------------------------------------------------------- conversions
 

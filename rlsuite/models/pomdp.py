@@ -18,7 +18,7 @@ from rlsuite.core.checks import fraction, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.npz import Npz
 from rlsuite.errors import FileError, ParameterError
-from rlsuite.models import symbolic, validation
+from rlsuite.models import drn, programs, validation
 from rlsuite.models.beliefs import Beliefs
 from rlsuite.models.cassandra import read_pomdp, write_pomdp
 from rlsuite.models.environments import Playable
@@ -40,12 +40,11 @@ from rlsuite.models.mdp_fields import with_name
 from rlsuite.models.observation_model import ObservationRows, Observations
 from rlsuite.models.pomdp_constructors import PomdpConstructors
 from rlsuite.models.pomdp_fields import PomdpFields
-from rlsuite.models.pomdpx import read_pomdpx, write_pomdpx
 
 P = TypeVar("P", bound=PomdpFields)
 
-WRITTEN = (".npz", ".pomdp", ".pomdpx")
-SUFFIXES = (*WRITTEN, *symbolic.SUFFIXES)
+WRITTEN = (".npz", ".pomdp")
+SUFFIXES = (*WRITTEN, *programs.SUFFIXES)
 """Files that hold a POMDP."""
 _ROWS = ("observation_indptr", "observation_index", "observation_probability", "n_observations")
 
@@ -106,9 +105,9 @@ class POMDP(PomdpConstructors, Beliefs, Playable):
         *,
         gamma: float | None = None,
         end: str | None = None,
-        constants: symbolic.Constants | None = None,
+        constants: programs.Constants | None = None,
         reward: str | Sequence[str] | None = None,
-        max_states: int | None = symbolic.MOST_STATES,
+        max_states: int | None = programs.MOST_STATES,
     ) -> Self:
         """Read a model from a file; its suffix says which kind of file it is.
 
@@ -119,9 +118,6 @@ class POMDP(PomdpConstructors, Beliefs, Playable):
                      1e-5; costs become negative rewards, and the model remembers it; rewards that depend on the
                      observation are folded into the mean reward of the transition; without a start, all states are
                      equally likely.
-        ``.pomdpx``  the XML format of SARSOP's toolkit APPL, in tables and decision diagrams. States, actions and
-                     observations are all combinations of the values of its variables, and a fully observable
-                     variable is a part of the observation.
         ``.prism``   programs of PRISM with ``observables`` (extra ``storm``), JANI models and ``.drn`` files, as for
                      `MDP.read`. What is seen in a state is certain.
         ===========  ========================================================================================
@@ -182,17 +178,15 @@ class POMDP(PomdpConstructors, Beliefs, Playable):
         [0.15, 0.85]
         """
         suffix = suffix_of(path, SUFFIXES)
-        applies_to(path, symbolic.SUFFIXES, end=end, constants=constants, reward=reward)
+        applies_to(path, programs.SUFFIXES, end=end, constants=constants, reward=reward)
         if suffix == ".pomdp":
             found = read_pomdp(cls, MDP, path, gamma)
-        elif suffix == ".pomdpx":
-            found = read_pomdpx(cls, MDP, path, gamma)
         elif suffix == ".npz":
             found = _from_npz(cls, path, gamma)
         else:
-            built = symbolic.build(path, "pomdp", constants=constants, reward=reward, max_states=max_states)
-            mdp = symbolic.mdp_of(MDP, path, built, gamma=1.0 if gamma is None else gamma, end=end)
-            found = cls(mdp, symbolic.observations_of(path, built, mdp.n_actions))
+            built = programs.build(path, "pomdp", constants=constants, reward=reward, max_states=max_states)
+            mdp = drn.mdp_of(MDP, built, gamma=1.0 if gamma is None else gamma, end=end)
+            found = cls(mdp, drn.observations_of(built, mdp.n_actions))
         return with_name(found, Path(path).stem)
 
     def write(self, path: str | PathLike[str]) -> None:
@@ -202,23 +196,20 @@ class POMDP(PomdpConstructors, Beliefs, Playable):
         no termination. Episodes that end stay for ever in a state that pays nothing (see `MDP.without_termination`),
         and there an observation is made, "end", that cannot be made anywhere else: so that beliefs from the file agree
         with those of an agent that observes the end. Each successor of a pair is listed once, in ascending order.
-        Labels that are no names in the format, such as "open left", stand in a comment, too, which
-        `read` reads. ``.pomdpx`` is the XML format of SARSOP's toolkit APPL; all
-        of this is true of it, too.
+        Labels that are no names in the format, such as "open left", stand in a comment, too, which `read` reads.
 
         Raises
         ------
         FileError
             If the suffix is unknown, the file cannot be written, or the model cannot be expressed in the format:
-            ``.pomdp`` and ``.pomdpx`` know no illegal actions and no random rewards. The message says what to do.
+            ``.pomdp`` knows no illegal actions and no random rewards. The message says what to do.
         """
         suffix = suffix_of(path, WRITTEN)
         if suffix == ".npz":
             write_arrays(path, "POMDP", pomdp_to_arrays(self))
             return
-        write = write_pomdpx if suffix == ".pomdpx" else write_pomdp
         with writing(path):
-            write(self.mdp, self.observation_rows, self.observation_labels, path)
+            write_pomdp(self.mdp, self.observation_rows, self.observation_labels, path)
 
     # ------------------------------------------------------------------------------------------- conversions
 

@@ -151,7 +151,7 @@ def refuse_illegal(mdp: MdpFields, layout: str) -> None:
         state, action = (int(i) for i in np.argwhere(~mdp.legal)[0])
         raise ModelError(
             f"action {action} is illegal in state {state}, which {layout} cannot express: "
-            "use with_all_legal() first, which repeats a legal action there, or to_pairs() or a .tra file, "
+            "use with_all_legal() first, which repeats a legal action there, or to_pairs() or a .drn file, "
             "which list the legal pairs"
         )
 

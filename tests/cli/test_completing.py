@@ -87,8 +87,8 @@ def test_what_completes_an_argument(rlsuite):
                 found[command, word] = set(re.findall(r"\*\.(\w+)", functions["bash"])), functions["bash"]
     files = {key: sorted(suffixes) for key, (suffixes, _) in found.items() if suffixes}
     assert files["train", "agent_name"] == ["npz", "py"]
-    assert files["solve", "environment"] == ["drn", "jani", "mdp", "npz", "pomdp", "pomdpx", "prism", "py", "tra"]
-    assert files["show", "file"] == ["drn", "jani", "mdp", "npz", "pomdp", "pomdpx", "prism", "tra"]
+    assert files["solve", "environment"] == ["drn", "jani", "mdp", "npz", "pomdp", "prism", "py"]
+    assert files["show", "file"] == ["drn", "jani", "mdp", "npz", "pomdp", "prism"]
     assert files["train", "--plot"] == ["pdf", "png", "svg"]
     assert files["run", "file"] == files["choose", "file"] == ["toml"]
     assert ("run", "--output") in found.keys() - files.keys()  # a folder, although its help names a suffix

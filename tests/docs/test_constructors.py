@@ -143,7 +143,7 @@ def read(model: Any, suffix: str) -> Callable[[Any, Path], Any]:
     def call(cls: Any, folder: Path) -> Any:
         path = folder / f"model{suffix}"
         model().write(path)
-        return cls.read(path, **({"gamma": 0.5} if suffix == ".tra" and model is mdp else {}))
+        return cls.read(path, **({"gamma": 0.5} if suffix == ".drn" and model is mdp else {}))
 
     return call
 
@@ -229,7 +229,7 @@ CALLS: dict[type, dict[str, list[Callable[[Any, Path], Any]]]] = {
         "from_experience": [
             lambda c, _: c.from_experience([(0, 0, 1.0, 0, False)], n_states=1, n_actions=1, gamma=0.9)
         ],
-        "read": [read(mdp, ".npz"), read(mdp, ".tra"), read(mdp, ".mdp"), read_text(TWO_STATES, ".mdp")],
+        "read": [read(mdp, ".npz"), read(mdp, ".drn"), read(mdp, ".mdp"), read_text(TWO_STATES, ".mdp")],
         "replace": [lambda c, _: c.from_arrays(P, R, gamma=0.9).replace(gamma=0.5)],
         "without_termination": [lambda c, _: c.from_successors([[1], [None]], [1, 0], gamma=0.9).without_termination()],
         "with_all_legal": [lambda c, _: c.from_successors([[None, 1], [0, 1]], [1, 0], gamma=0.9).with_all_legal()],
@@ -246,13 +246,13 @@ CALLS: dict[type, dict[str, list[Callable[[Any, Path], Any]]]] = {
             lambda c, _: c.from_env("rlsuite/Tiger-v0", gamma=0.9),
             lambda c, _: c.from_env(c.from_arrays(P, R, O, gamma=0.8).to_env(), gamma=0.9),
         ],
-        "read": [read(pomdp, ".npz"), read(pomdp, ".pomdp"), read(pomdp, ".pomdpx"), read_text(SEEN_TOO, ".pomdp")],
+        "read": [read(pomdp, ".npz"), read(pomdp, ".pomdp"), read_text(SEEN_TOO, ".pomdp")],
         "replace": [lambda c, _: c.from_arrays(P, R, O, gamma=0.9).replace(gamma=0.5)],
         "window": [lambda c, _: c.from_arrays(P, R, O, gamma=0.9).window(1)],
     },
     rl.MarkovChain: {
         "from_mdp": [lambda c, _: c.from_mdp(mdp(), [0, 0])],
-        "read": [read(chain, ".npz"), read(chain, ".tra")],
+        "read": [read(chain, ".npz"), read(chain, ".drn")],
     },
     rl.HMM: {
         "from_states": [lambda c, _: c.from_states([0, 1, 0], [0, 1, 0], prior=1.0)],

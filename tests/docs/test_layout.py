@@ -53,10 +53,8 @@ FAMILIES = {
     "inference/test_simd": "inference: simd_instructions",
     "models/test_cassandra": "models/cassandra: entries grammar names reading text writing",
     "models/test_door": "models: mdp_fields pomdp_fields policies row_checks validation",
-    "models/test_explicit": "models/explicit: chains columns drn reading writing",
     "models/test_from_env": "models: environments gymnasium_table",
     "models/test_layouts": "models: arrays constructors transformations",
-    "models/test_pomdpx": "models/pomdpx: document functions reading variables writing",
     "models/test_pomdp": "models: aliases belief_kernels beliefs pomdp_constructors",
     "planning/mdp/test_stochastic_shortest_path": (
         "planning/total_reward: end_components endings improvement value_bounds"
@@ -71,6 +69,7 @@ FAMILIES = {
         "planning/pomdp/point_based: pbvi perseus sarsop search search_kernel search_memory; "
         "planning/pomdp/bounds: blind fast_informed_bound initial_bounds linear_bounds point_tables qmdp"
     ),
+    "planning/pomdp/test_plan_files": "models: xml_document",
     "planning/pomdp/test_brackets": "planning/pomdp: solution",
     "planning/questions/test_constrained": "planning/questions: pareto",
     "planning/questions/test_reach": "planning/questions: answers goals long_run_average until",

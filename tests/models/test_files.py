@@ -76,18 +76,16 @@ def test_missing(tmp_path):
 
 
 def test_wrong_suffix(mdp, tmp_path):
-    with pytest.raises(
-        FileError, match=r"model\.json: unknown suffix '\.json' \(choices: \.drn, \.mdp, \.npz, \.tra\)"
-    ):
+    with pytest.raises(FileError, match=r"model\.json: unknown suffix '\.json' \(choices: \.drn, \.mdp, \.npz\)"):
         mdp.write(tmp_path / "model.json")
-    with pytest.raises(FileError, match=r"model: unknown suffix '' \(choices: \.drn, .*\.mdp, .*, \.npz, .*\.tra\)"):
+    with pytest.raises(FileError, match=r"model: unknown suffix '' \(choices: \.drn, .*\.mdp, .*, \.npz, .*\.prism\)"):
         MDP.read(tmp_path / "model")
 
 
 def test_wrong_suffix_of_pomdps(tiger, tmp_path):
-    with pytest.raises(FileError, match=r"tiger\.json: unknown suffix '\.json' \(choices: \.npz, \.pomdp, \.pomdpx\)"):
+    with pytest.raises(FileError, match=r"tiger\.json: unknown suffix '\.json' \(choices: \.npz, \.pomdp\)"):
         tiger.write(tmp_path / "tiger.json")
-    with pytest.raises(FileError, match=r"tiger: unknown suffix '' \(choices: .*\.npz, .*\.pomdp, \.pomdpx"):
+    with pytest.raises(FileError, match=r"tiger: unknown suffix '' \(choices: .*\.npz, .*\.pomdp, "):
         POMDP.read(tmp_path / "tiger")
 
 
@@ -97,7 +95,7 @@ def test_the_discount_can_be_replaced(mdp, written):
 
 def test_parameters_of_other_files_are_refused(written):
     with pytest.raises(
-        ParameterError, match=r"end='goal' applies only to \.tra, .* files, and .*model\.npz is a \.npz file"
+        ParameterError, match=r"end='goal' applies only to \.prism, .* files, and .*model\.npz is a \.npz file"
     ):
         MDP.read(written, end="goal")
 

@@ -324,9 +324,8 @@ def test_long_words_are_not_repeated_in_full(fault):
 
 
 def test_foreign_suffixes(tiger, tmp_path):
-    for suffix in (".mdp", ".tra"):
-        with pytest.raises(FileError, match=rf"tiger\{suffix}: a \{suffix} file holds an MDP; use MDP\.read and"):
-            tiger.write(tmp_path / f"tiger{suffix}")
+    with pytest.raises(FileError, match=r"tiger\.mdp: a \.mdp file holds an MDP; use MDP\.read and"):
+        tiger.write(tmp_path / "tiger.mdp")
     for method in (POMDP.read, MDP.read, tiger.write):
         with pytest.raises(FileError, match=r"tiger\.pomdpy: unknown suffix '\.pomdpy' \(choices: \.\w+, \.\w+"):
             method(tmp_path / "tiger.pomdpy")

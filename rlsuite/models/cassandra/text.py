@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, NoReturn, Self
+from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from rlsuite.models.aliases import FloatArray
 from rlsuite.models.files import reading
 
 LABELS = "# labels: "
-"""Begins the comment that keeps labels that are no names in the format, as JSON: {"actions": ["listen", "open left"]}."""
+"""Begins the comment with labels that are no names in the format, as JSON: {"actions": ["listen", "open left"]}."""
 
 _COMMENT = re.compile(r"#[^\n]*")
 _KEPT = re.compile(rf"(?m)^{LABELS}(.*)$")
@@ -59,7 +59,7 @@ class Text:
 
     def __init__(self, path: str | os.PathLike[str], content: str) -> None:
         self.path = path
-        self.labels: Mapping[str, object] = {}
+        self.labels: Mapping[Any, object] = {}
         """What the comment with labels says, by kind"""
         kept = _KEPT.search(content) if LABELS in content else None
         if kept:

@@ -22,7 +22,7 @@ from rlsuite.errors import FileError, ParameterError, unknown_suffix
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.files import reading
-from rlsuite.models.pomdpx.document import only, read_document
+from rlsuite.models.xml_document import only, read_document
 from rlsuite.planning.pomdp.bounds.linear_bounds import endless_bounds
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
 from rlsuite.planning.pomdp.exact.backprojection import Projection
