@@ -321,8 +321,8 @@ def policy_graph(plan: "AlphaVectorSolution | PolicyGraph", **look: Unpack[AxesK
         raise ParameterError("nothing to draw: no step is left in this plan")
     if len(acting) > MOST_NODES:
         raise ParameterError(
-            f"a policy graph of {len(acting):,} nodes is too large to be read (at most {MOST_NODES}): print its first "
-            "levels with rlsuite.planning.policy_graph(plan).tree(depth=3)"
+            f"a policy graph of {len(acting):,} nodes is too large to be read (at most {MOST_NODES}): solve with a "
+            'wider gap= and prune="fewest", or print rlsuite.planning.policy_graph(plan).tree(depth=3)'
         )
     arrows = _arrows(graph, acting)
     labels = names(graph.pomdp.action_labels, graph.pomdp.n_actions, "action")

@@ -10,7 +10,6 @@ from rlsuite.core.interpretation import OnePass
 from rlsuite.models import MDP
 from rlsuite.planning import Lookahead, kernels, solve
 from rlsuite.planning.kernels import LONG, action_values, backup, backup_in_place, greedy_backup
-from rlsuite.planning.mdp.value_iteration import backup_of_some
 from rlsuite.planning.policy_rows import PolicySteps, follow_in_place
 from rlsuite.planning.residuals import precise_backup
 
@@ -76,14 +75,12 @@ def test_small_calls_in_python_have_the_bytes_of_machine_code(problem, forward):
         "action_values": (rows, ahead, np.ones(pairs)),
         "backup": (rows, ahead, out, action),
         "greedy_backup": (rows, ahead, 0.5, out, np.full(mdp.n_states, -7)),
-        "backup_of_some": (rows, ahead, 0.5, np.zeros(pairs, dtype=bool), out),
         "backup_in_place": (forward, rows, ahead[::-1].copy(), ahead, action),
     }
     inlined = {"expected", "best_action", "looked_ahead", "successors_at"}
-    defined = {**vars(kernels), "backup_of_some": backup_of_some}
-    assert {name for name, one in defined.items() if isinstance(one, OnePass)} == inlined | set(arguments)
+    assert {name for name, one in vars(kernels).items() if isinstance(one, OnePass)} == inlined | set(arguments)
     for name, given_arguments in arguments.items():
-        kernel = defined[name]
+        kernel = getattr(kernels, name)
         results = []
         for form in (kernel.dispatcher, interpreted(kernel)):
             # a model's own arrays are read-only, and both forms take them as they are
@@ -111,27 +108,6 @@ def test_a_backup_is_the_maximum_over_legal_actions(problem):
     changes = (best - ahead)[going]
     assert least == pytest.approx(changes.min(initial=np.inf), abs=1e-12)
     assert greatest == pytest.approx(changes.max(initial=-np.inf), abs=1e-12)
-
-
-@given(models(), st.floats(0.0, 2.0))
-def test_suboptimal_actions_are_marked_and_not_looked_at_again(problem, margin):
-    mdp, value = problem
-    lookahead = Lookahead(mdp)
-    ahead = lookahead.ahead(value)
-    suboptimal = np.zeros(mdp.n_states * mdp.n_actions, dtype=bool)
-    out, _ = blank(lookahead)
-    arguments = (lookahead.rows, ahead, margin, suboptimal)
-    backup_of_some(0, mdp.n_states, *arguments, out)
-    q = q_by_hand(mdp, value)
-    expected = (q < (ahead - margin)[:, None]) & ~lookahead.terminal[:, None]
-    near = np.abs(q - (ahead - margin)[:, None]) < 1e-12
-    legal = mdp.legal & ~near
-    assert np.array_equal(suboptimal.reshape(q.shape)[legal], expected[legal])
-    assert out == pytest.approx(np.where(lookahead.terminal, 0.0, q.max(axis=1)), abs=1e-12)
-    again, _ = blank(lookahead)
-    backup_of_some(0, mdp.n_states, *arguments, again)
-    left = np.where(suboptimal.reshape(q.shape), -np.inf, q).max(axis=1)
-    assert again == pytest.approx(np.where(lookahead.terminal | np.isneginf(left), 0.0, left), abs=1e-12)
 
 
 @given(models(), st.floats(0.0, 1.0))

@@ -3,19 +3,20 @@
 Moore & Atkeson 1993, Wingate & Seppi 2005; S&B2 section 8.4 is the learning form.
 """
 
+import heapq
 from typing import Unpack
 
 import numpy as np
 
 from rlsuite.core.compilation import compiled
 from rlsuite.models import MDP
-from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
+from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.certificate import certified, discounted
 from rlsuite.planning.graph import edges, predecessors
 from rlsuite.planning.kernels import Rows
 from rlsuite.planning.limits import TimeLimits, takes_limits
 from rlsuite.planning.mdp.topological import backed_up, chunk_of_backups, enough
-from rlsuite.planning.operators import Lookahead, best
+from rlsuite.planning.operators import typical_value
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.watch import Watch
 
@@ -65,141 +66,72 @@ def prioritized_sweeping(mdp: MDP, *, max_iterations: int = 1_000_000, **limits:
     >>> from rlsuite.planning import prioritized_sweeping
     >>> mdp = MDP.from_successors([[None, 1], [0, 2], [None, None]], [[0, 0], [0, 100], [0, 0]], gamma=0.9)
     >>> solution = prioritized_sweeping(mdp)
-    >>> solution.value.tolist(), solution.policy.tolist(), solution.iterations
-    ([90.0, 100.0, 0.0], [1, 1, -1], 1)
+    >>> solution.value.tolist(), solution.policy.tolist()
+    ([90.0, 100.0, 0.0], [1, 1, -1])
     """
     watch = Watch("prioritized_sweeping", max_iterations=max_iterations, **limits)
     lookahead = discounted(mdp, "prioritized_sweeping")
     backwards = predecessors(mdp, edges(mdp))
-    value = _typical(lookahead)
+    before = backwards.state.astype(np.int64)
+    value = typical_value(lookahead)
     residual: FloatArray = np.zeros(mdp.n_states)
-    heap: StateArray = np.empty(mdp.n_states, dtype=np.int32)
-    position: StateArray = np.full(mdp.n_states, -1, dtype=np.int32)
-    tables = (lookahead.rows, value, residual, heap, position)
+    residuals(lookahead.rows, value, residual)
     allowed = enough(lookahead, watch.tol)
     # A backup also recomputes the residuals of all states that lead to its state.
     chunk = chunk_of_backups(mdp, mdp.n_transitions / mdp.n_states * (1.0 + backwards.state.size / mdp.n_states))
-    waiting = _fill(allowed, *tables)
     backups = 0
     with watch:
-        while waiting > 0 and watch.goes_on(_bound(lookahead, float(residual[heap[0]]))):
+        while watch.goes_on(2.0 * lookahead.modulus / (1.0 - lookahead.modulus) * float(residual.max())):
             watch.measure(value, lookahead.largest_value)
             # Below rounding a residual is noise, and backing it up could never end.
-            floor = 2.0 * lookahead.rounding(value)
-            budget = min(chunk, max_iterations * mdp.n_states - backups)
-            done, waiting = _back_up(budget, waiting, allowed, max(allowed, floor), *backwards, *tables)
-            backups += done
-            watch.iterations = -(-backups // mdp.n_states)
-            if waiting > 0 and residual[heap[0]] <= floor:
+            floor = max(allowed, 2.0 * lookahead.rounding(value))
+            if residual.max() <= floor:
                 watch.give_up("the residuals are down to rounding error")
                 break
+            budget = min(chunk, max_iterations * mdp.n_states - backups)
+            backups += back_up_in_order(budget, floor, backwards.indptr, before, lookahead.rows, value, residual)
+            watch.iterations = -(-backups // mdp.n_states)
     return certified(lookahead, value, watch)
-
-
-def _typical(lookahead: Lookahead) -> FloatArray:
-    """Return the best reward of the median state (the lower one), earned for ever, in every state that has actions."""
-    backed_up_once = best(lookahead.q(np.zeros(lookahead.n_states)))
-    acting = lookahead.mdp.legal.any(axis=1) & ~lookahead.terminal
-    if not acting.any():
-        return np.zeros(lookahead.n_states)
-    typical = float(np.quantile(backed_up_once[acting], 0.5, method="lower")) / (1.0 - lookahead.modulus)
-    return np.where(acting, typical, 0.0)
-
-
-def _bound(lookahead: Lookahead, residual: float) -> float:
-    return 2.0 * lookahead.modulus / (1.0 - lookahead.modulus) * residual
 
 
 @compiled(in_place=True)
 def _residual(rows: Rows, s: int, ahead: FloatArray) -> float:
-    """Return how much a backup would change V(s); 0 where no action is legal."""
     value = backed_up(rows, s, ahead)
     return abs(value - ahead[s]) if value > -np.inf else 0.0
 
 
 @compiled(in_place=True)
-def _rise(k: int, s: int, residual: FloatArray, heap: StateArray, position: StateArray) -> None:
-    """Put s into place k of the heap or, if its residual is too large for that, nearer to the top."""
-    while k > 0 and residual[heap[(k - 1) // 2]] < residual[s]:
-        heap[k] = heap[(k - 1) // 2]
-        position[heap[k]] = k
-        k = (k - 1) // 2
-    heap[k] = s
-    position[s] = k
-
-
-@compiled(in_place=True)
-def _fill(
-    enough: float,
-    rows: Rows,
-    ahead: FloatArray,
-    residual: FloatArray,
-    heap: StateArray,
-    position: StateArray,
-) -> int:
-    """Compute all residuals, put the states with more than `enough` into the heap, and return how many there are."""
-    waiting = 0
+def residuals(rows: Rows, ahead: FloatArray, residual: FloatArray) -> None:
+    """Compute the residual of each state, 0 where the episode is over."""
     for s in range(ahead.size):
-        if rows.terminal[s]:
-            continue
-        residual[s] = _residual(rows, s, ahead)
-        if residual[s] > enough:
-            _rise(waiting, s, residual, heap, position)
-            waiting += 1
-    return waiting
+        residual[s] = 0.0 if rows.terminal[s] else _residual(rows, s, ahead)
 
 
-@compiled(in_place=True)
-def _sink(k: int, s: int, waiting: int, residual: FloatArray, heap: StateArray, position: StateArray) -> None:
-    """Put s into place k of the heap or, if its residual is too small for that, further down."""
-    while 2 * k + 1 < waiting:
-        child = 2 * k + 1
-        if child + 1 < waiting and residual[heap[child + 1]] > residual[heap[child]]:
-            child += 1
-        if residual[heap[child]] <= residual[s]:
-            break
-        heap[k] = heap[child]
-        position[heap[k]] = k
-        k = child
-    heap[k] = s
-    position[s] = k
-
-
-@compiled(in_place=True)
-def _back_up(
+@compiled
+def back_up_in_order(
     budget: int,
-    waiting: int,
-    enough: float,
     floor: float,
     before_indptr: IndexArray,
-    before: StateArray,
+    before: IndexArray,
     rows: Rows,
     ahead: FloatArray,
     residual: FloatArray,
-    heap: StateArray,
-    position: StateArray,
-) -> tuple[int, int]:
-    """Back up the top of the heap until its residual is at most `floor`; return how many, and the heap's size."""
+) -> int:
+    """Back up the states with the largest residuals, `budget` of them, unless none is above `floor` earlier."""
+    heap = [(-residual[s], s) for s in range(residual.size) if residual[s] > floor]
+    heapq.heapify(heap)
     done = 0
-    while done < budget and waiting > 0 and residual[heap[0]] > floor:
-        done += 1
-        s = heap[0]
-        waiting -= 1
-        position[s] = -1
-        residual[s] = 0.0
-        if waiting > 0:
-            _sink(0, heap[waiting], waiting, residual, heap, position)
+    while len(heap) > 0 and done < budget:
+        priority, s = heapq.heappop(heap)
+        if -priority != residual[s]:  # it has another priority by now, and a place of its own for that
+            continue
         ahead[s] = backed_up(rows, s, ahead)
+        residual[s] = 0.0
+        done += 1
         for i in range(before_indptr[s], before_indptr[s + 1]):
-            p = before[i]
-            if p == s or rows.terminal[p]:
-                continue
-            residual[p] = _residual(rows, p, ahead)
-            if position[p] >= 0:
-                # At most one of the two calls moves p.
-                _rise(int(position[p]), p, residual, heap, position)
-                _sink(int(position[p]), p, waiting, residual, heap, position)
-            elif residual[p] > enough:
-                _rise(waiting, p, residual, heap, position)
-                waiting += 1
-    return done, waiting
+            p = int(before[i])
+            if p != s and not rows.terminal[p]:
+                residual[p] = _residual(rows, p, ahead)
+                if residual[p] > floor:
+                    heapq.heappush(heap, (-residual[p], p))
+    return done

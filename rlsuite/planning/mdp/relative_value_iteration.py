@@ -6,14 +6,12 @@ import numpy as np
 
 from rlsuite.core.checks import positive_number
 from rlsuite.core.clock import OutOfTime
-from rlsuite.core.compilation import compiled
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP
-from rlsuite.models.aliases import FloatArray, IndexArray
+from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
-from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import warn_unless_converged
-from rlsuite.planning.kernels import Range, Rows, best_action
+from rlsuite.planning.kernels import Range
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.long_run import episodes_end, long_run_structure
 from rlsuite.planning.operators import EPS, Lookahead
@@ -93,43 +91,25 @@ def relative_value_iteration(mdp: MDP, *, tau: float = TAU, **limits: Unpack[Lim
 
 
 def sweep_relatively(lookahead: Lookahead, value: FloatArray, tau: float, watch: Watch) -> AverageRewardSolution:
-    """Sweep from `value` (S,), which is overwritten, until the watch stops it; the bounds hold for every model."""
+    """Sweep from a value (n,), 0 where no action is legal, until the gain is known within ``watch.tol``."""
     ends = episodes_end(lookahead.mdp)
-    defect = _row_defect(lookahead)
+    # Values are relative to that of the end, which is 0, or to that of one state.
     reference = int(np.argmin(lookahead.terminal))
-    following: FloatArray = np.empty(lookahead.n_states)
+    backed_up: FloatArray = np.empty(lookahead.n_states)
+    action: StateArray = np.empty(lookahead.n_states, dtype=np.int32)
     bound = np.inf
     while watch.goes_on(bound):
-        # Values are relative to that of the end, which is 0, or to that of one state.
-        level = 0.0 if ends else float(value[reference])
-        arguments = (lookahead.rows, value, tau, level, following)
-        changes = on_blocks(sweep, lookahead.blocks, *arguments)
-        rounding = _rounding(lookahead, defect, value)
+        changes = lookahead.back_up(value, backed_up, action)
+        rounding = _rounding(lookahead, value)
         least, greatest = _bounds(changes, rounding, ends)
         bound = greatest - least
         watch.between(least, greatest)
         if bound <= 6.0 * rounding:
             watch.give_up("the changes are down to rounding error")
             break
-        value, following = following, value
-    return _certified(lookahead, value, ends, defect, watch)
-
-
-@compiled(in_place=True)
-def sweep(begin: int, end: int, rows: Rows, ahead: FloatArray, tau: float, level: float, out: FloatArray) -> Range:
-    """Fill V + tau (TV - V) - level into `out`, 0 at terminal states and ends; return the range of TV - V."""
-    least, greatest = np.inf, -np.inf
-    for s in range(np.uint64(begin), np.uint64(end)):
-        out[s] = 0.0
-        if rows.terminal[s]:
-            continue
-        best, chosen, _ = best_action(rows, s, ahead)
-        if chosen >= 0:
-            change = best - ahead[s]
-            out[s] = ahead[s] + tau * change - level
-            least = min(least, change)
-            greatest = max(greatest, change)
-    return least, greatest
+        level = 0.0 if ends else value[reference]
+        value = np.where(action >= 0, value + tau * (backed_up - value) - level, 0.0)
+    return _certified(lookahead, value, ends, watch)
 
 
 def _check_communicating(mdp: MDP, watch: Watch) -> None:
@@ -147,30 +127,10 @@ def _check_communicating(mdp: MDP, watch: Watch) -> None:
         )
 
 
-def _row_defect(lookahead: Lookahead) -> float:
-    """Return how far the sum of a row can be from 1."""
-    mdp = lookahead.mdp
-    worst = max(on_blocks(row_defect, lookahead.blocks, mdp.n_actions, mdp.indptr, mdp.probability))
-    return worst + int(np.diff(mdp.indptr).max()) * EPS
-
-
-@compiled(in_place=True)
-def row_defect(begin: int, end: int, n_actions: int, indptr: IndexArray, probability: FloatArray) -> float:
-    """Return the largest distance of the sum of a row from 1, as computed."""
-    worst = 0.0
-    for row in range(begin * n_actions, end * n_actions):
-        if indptr[row] == indptr[row + 1]:
-            continue
-        total = 0.0
-        for i in range(indptr[row], indptr[row + 1]):
-            total += probability[i]
-        worst = max(worst, abs(total - 1.0))
-    return worst
-
-
-def _rounding(lookahead: Lookahead, defect: float, value: FloatArray) -> float:
-    """Return a bound on the error of TV - V against the model whose rows sum to 1 exactly."""
-    largest = float(np.abs(value).max())
+def _rounding(lookahead: Lookahead, value: FloatArray) -> float:
+    """Return what rounding, and rows that do not sum to exactly 1, can change in a backup."""
+    mdp, largest = lookahead.mdp, float(np.abs(value).max())
+    defect = max(abs(one - 1.0) for one in mdp.row_sums) + int(np.diff(mdp.indptr).max()) * EPS
     return lookahead.rounding(value) + 2.0 * defect * (lookahead.reward_size + largest) + EPS * largest
 
 
@@ -187,11 +147,9 @@ def _bounds(changes: list[Range], rounding: float, ends: bool) -> Range:
     return least - 4.0 * rounding, greatest + rounding
 
 
-def _certified(
-    lookahead: Lookahead, value: FloatArray, ends: bool, defect: float, watch: Watch
-) -> AverageRewardSolution:
+def _certified(lookahead: Lookahead, value: FloatArray, ends: bool, watch: Watch) -> AverageRewardSolution:
     """Return the greedy policy of `value`, and the gain with its bound."""
-    rounding = _rounding(lookahead, defect, value)
+    rounding = _rounding(lookahead, value)
     backed_up: FloatArray = np.empty(lookahead.n_states)
     policy: IndexArray = np.empty(lookahead.n_states, dtype=np.int64)
     changes = lookahead.back_up_greedily(value, 2.0 * rounding, backed_up, policy)

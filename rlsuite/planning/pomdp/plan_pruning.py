@@ -7,17 +7,26 @@ the beliefs that the plan reaches, as few as the evaluation confirms.
 """
 
 import heapq
+from contextlib import suppress
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import vstack
 
+from rlsuite.core.clock import Clock, OutOfTime
+from rlsuite.core.compiling_clock import CompilingClock
 from rlsuite.errors import ParameterError
-from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.exact.backprojection import Projection
 from rlsuite.planning.pomdp.exact.infinite_horizon import MOST_UNKNOWNS, controller_value
-from rlsuite.planning.pomdp.solution import AlphaVectorSolution, UpperBoundSolution, best_at, values_at
+from rlsuite.planning.pomdp.solution import (
+    AlphaVectorSolution,
+    UpperBoundSolution,
+    best_at,
+    values_at,
+    values_at_belief,
+)
 
 MOST_BELIEFS = 500
 """Beliefs that a controller is chosen for."""
@@ -32,7 +41,7 @@ MOST_REMOVED = 64
 """Nodes up to which each is tried to be left out."""
 
 
-def fewest(plan: AlphaVectorSolution, gap: float) -> AlphaVectorSolution:
+def fewest(plan: AlphaVectorSolution, gap: float, seconds: float | None = None) -> AlphaVectorSolution:
     """Return a plan of few vectors, with a lower bound that is at most `gap` below the upper one.
 
     Parameters
@@ -41,6 +50,8 @@ def fewest(plan: AlphaVectorSolution, gap: float) -> AlphaVectorSolution:
         A plan without a horizon, of a model in which legal actions are the same wherever any is.
     gap : float
         Largest distance of the two bounds at the start; if those of the plan are further apart, as far as they are.
+    seconds : float, optional
+        What it may take, by default as long as it needs: if it would take longer, the answer is `plan` itself.
 
     Returns
     -------
@@ -78,12 +89,18 @@ def fewest(plan: AlphaVectorSolution, gap: float) -> AlphaVectorSolution:
         raise ParameterError(
             "prune='fewest' needs actions that are legal in all states alike, and some are illegal here: leave it out"
         )
+    with suppress(OutOfTime):
+        return _fewest(plan, gap, CompilingClock("prune", deadline=seconds))
+    return plan
+
+
+def _fewest(plan: AlphaVectorSolution, gap: float, clock: Clock) -> AlphaVectorSolution:
     wanted = plan.upper_bound - max(gap, plan.gap)
-    choices = _Choices(plan)
+    choices = _Choices(plan, clock)
     loss = LARGEST_LOSS * max(gap, plan.gap)
     for _ in range(LOSSES):
         chosen = choices.cover(loss)
-        if chosen.size >= plan.n_vectors or chosen.size * pomdp.n_states > MOST_UNKNOWNS:
+        if chosen.size >= plan.n_vectors or chosen.size * plan.pomdp.n_states > MOST_UNKNOWNS:
             return plan
         found = choices.controller(chosen)
         if found.at_start >= wanted:
@@ -118,7 +135,7 @@ def guaranteed(plan: AlphaVectorSolution, at_start: float | None = None) -> Alph
     """
     legal = plan.pomdp.mdp.legal
     if at_start is None and plan.alpha_vectors.size <= MOST_UNKNOWNS and legal[legal.any(axis=1)].all():
-        at_start = _Choices(plan).controller(np.arange(plan.n_vectors)).at_start
+        at_start = _Choices(plan, Clock("the plan")).controller(np.arange(plan.n_vectors)).at_start
     if at_start is None:
         return plan
     upper = max(plan.upper_bound, at_start)
@@ -141,14 +158,47 @@ class _Controller(NamedTuple):
 class _Choices:
     """The beliefs that a plan reaches, and the controllers that can be made of its vectors for them."""
 
-    def __init__(self, plan: AlphaVectorSolution) -> None:
-        self.plan, self.pomdp = plan, plan.pomdp
+    def __init__(self, plan: AlphaVectorSolution, clock: Clock) -> None:
+        self.plan, self.pomdp, self.clock = plan, plan.pomdp, clock
         self.projection = Projection(plan.pomdp)
-        self.beliefs, self.weights = _reached(plan)
+        self._ahead: list[Any] = [
+            vstack([step.T for step in moves.values()], format="csr") if moves else None
+            for moves in self.projection.moves
+        ]
+        self.beliefs, self.weights = self._reached()
         self.values = values_at(plan.alpha_vectors, self.beliefs)
         """(k, n)"""
         best = best_at(self.values, plan.alpha_vectors, self.beliefs)
         self._weight = np.bincount(best, self.weights, plan.n_vectors)
+
+    def _reached(self) -> tuple[FloatArray, FloatArray]:
+        """The beliefs that the plan reaches from the start, the likeliest ones, and how likely each is, discounted."""
+        vectors, actions = self.plan.alpha_vectors, self.plan.actions.tolist()
+        waiting: list[tuple[float, int, FloatArray]] = [(-1.0, 0, self.pomdp.start)]
+        weights: dict[bytes, float] = {}
+        beliefs: list[FloatArray] = []
+        pushed = 0
+        while waiting and len(beliefs) < MOST_BELIEFS:
+            self.clock.check()
+            weight, _, belief = heapq.heappop(waiting)
+            key = belief.round(9).tobytes()
+            if key in weights:
+                weights[key] -= weight
+                continue
+            weights[key] = -weight
+            beliefs.append(belief)
+            for joint in self._follows(belief, actions[np.argmax(values_at_belief(vectors, belief))]).values():
+                discounted = float(joint.sum())
+                if discounted > 0.0:
+                    pushed += 1
+                    heapq.heappush(waiting, (weight * discounted, pushed, joint / discounted))
+        return np.array(beliefs), np.array(list(weights.values()))
+
+    def _follows(self, belief: FloatArray, action: int) -> dict[int, FloatArray]:
+        """What follows a belief, by observation, times how likely it is, discounted; while the episode goes on."""
+        seen = self.projection.moves[action].keys()
+        ahead = (self._ahead[action] @ belief).reshape(len(seen), -1) if seen else ()
+        return dict(zip(seen, ahead, strict=True))
 
     def weight(self, vector: int) -> float:
         """Return how often a vector of the plan is the best, discounted."""
@@ -166,6 +216,7 @@ class _Choices:
 
     def controller(self, chosen: IndexArray) -> _Controller:
         """The controller of some vectors, without nodes that are never met, and its value."""
+        self.clock.check()
         pomdp, vectors = self.pomdp, self.plan.alpha_vectors[chosen]
         actions = self.plan.actions[chosen]
         best = best_at(self.values[:, chosen], vectors, self.beliefs)
@@ -176,10 +227,10 @@ class _Choices:
             own = np.flatnonzero(best == node)
             own = own if own.size else np.argmax(self.values[:, chosen[node]], keepdims=True)
             belief = self.beliefs[own[np.argmax(self.weights[own])]]
-            for z, moves in self.projection.moves[int(actions[node])].items():
-                after = belief @ moves
-                after = after if after.any() else moves.sum(axis=0)  # impossible in this belief: any will do
-                follows = (np.asarray(after) / after.sum())[np.newaxis]
+            moves = self.projection.moves[int(actions[node])]
+            for z, after in self._follows(belief, int(actions[node])).items():
+                after = after if after.any() else np.asarray(moves[z].sum(axis=0))  # impossible here: any will do
+                follows = (after / after.sum())[np.newaxis]
                 successors[node, z] = best_at(values_at(vectors, follows), vectors, follows)[0]
                 if successors[node, z] not in met:
                     met.append(int(successors[node, z]))
@@ -190,36 +241,3 @@ class _Choices:
         return _Controller(
             chosen[met], links, own_vectors, float(values_at(own_vectors, pomdp.start[np.newaxis]).max())
         )
-
-
-def _reached(plan: AlphaVectorSolution) -> tuple[FloatArray, FloatArray]:
-    """The beliefs that the plan reaches from the start, the likeliest ones, and how likely each is, discounted."""
-    pomdp = plan.pomdp
-    waiting: list[tuple[float, int, FloatArray]] = [(-1.0, 0, pomdp.start)]
-    weights: dict[bytes, float] = {}
-    beliefs: list[FloatArray] = []
-    pushed = 0
-    while waiting and len(beliefs) < MOST_BELIEFS:
-        weight, _, belief = heapq.heappop(waiting)
-        key = belief.round(9).tobytes()
-        if key in weights:
-            weights[key] -= weight
-            continue
-        weights[key] = -weight
-        beliefs.append(belief)
-        action = plan.act(belief)
-        for follows, probability in _followers(pomdp, belief, action):
-            pushed += 1
-            heapq.heappush(waiting, (weight * probability * pomdp.gamma, pushed, follows))
-    return np.array(beliefs), np.array(list(weights.values()))
-
-
-def _followers(pomdp: POMDP, belief: FloatArray, action: int) -> list[tuple[FloatArray, float]]:
-    """The beliefs that may follow a belief and an action while the episode goes on, and their probabilities."""
-    found: list[tuple[FloatArray, float]] = []
-    for z in range(pomdp.n_observations):
-        joint = pomdp.joint(belief, action, z)
-        probability = float(joint.sum())
-        if probability > 0.0:
-            found.append((joint / probability, probability))
-    return found

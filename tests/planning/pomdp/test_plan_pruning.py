@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rlsuite.core.compiling_clock import CompilingClock
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.planning import AlphaVectorSolution, simulate_beliefs, solve
@@ -40,9 +41,15 @@ def test_every_vector_wins_somewhere(method):
     assert len(where_each_wins(plan)) >= 0.7 * plan.n_vectors  # some win in very few beliefs
 
 
-def test_the_fewest_vectors_keep_the_gap():
-    all_that_win = solve(machine(), gap=1.0)
+def test_the_fewest_vectors_keep_the_gap(monkeypatch):
+    all_that_win = solve(machine(), gap=1.0, prune="winning")
     few = solve(machine(), gap=1.0, prune="fewest")
+    for late in (False, True):  # by default, if they are found in a tenth of the time
+        monkeypatch.setattr(CompilingClock, "late", property(lambda clock, late=late: late and clock.name == "prune"))
+        n_vectors = solve(machine(), gap=1.0).n_vectors
+        assert n_vectors == (all_that_win if late else few).n_vectors
+    assert solve(machine(gamma=0.8), "qmdp").n_vectors == 3
+    assert solve(machine(gamma=0.8), gap=1.0, horizon=2).horizon == 2
     assert isinstance(all_that_win, AlphaVectorSolution)
     assert isinstance(few, AlphaVectorSolution)
     assert few.converged
