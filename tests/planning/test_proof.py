@@ -1,12 +1,14 @@
 """Proofs that solutions write."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from rlsuite.errors import FileError, ParameterError
 from rlsuite.models import MDP
 from rlsuite.planning import solve
-from rlsuite.planning.proof import checked, plain_file, text_of
+from rlsuite.planning.proof import checked, plain_file, proof_of_values, text_of
 
 
 def corridor(gamma: float) -> MDP:
@@ -39,6 +41,16 @@ def test_the_default_proof_holds_for_texts_that_differ_by_rounding(tmp_path):
     assert file != text_of(mdp)
     for each in (file, text_of(mdp)):
         assert checked(each, (tmp_path / "plan.cert").read_text()).right
+    # 8 units of the last decimal are spared in each backup: 80 in each bound, as 1 / (1 - gamma) is 10
+    solution = solve(mdp)
+    tight, spared = (
+        [line.split()[2:4] for line in proof_of_values(text_of(mdp), n, solution.value, solution.policy).splitlines()]
+        for n in (0, 8)
+    )
+    for (low, high), (lower, higher) in zip(tight, spared, strict=True):
+        unit = Fraction(10) ** -len(high.partition(".")[2])
+        assert 79 <= (Fraction(higher) - Fraction(high)) / unit <= 81
+        assert 79 <= (Fraction(low) - Fraction(lower)) / unit <= 81
     solve(mdp).write(tmp_path / "own.cert", model=tmp_path / "thirds.mdp")
     assert checked(file, (tmp_path / "own.cert").read_text()).right
     assert "another text" in checked(text_of(mdp), (tmp_path / "own.cert").read_text()).sentence

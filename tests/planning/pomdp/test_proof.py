@@ -7,7 +7,7 @@ from rlsuite.errors import ConvergenceWarning, ParameterError
 from rlsuite.models import POMDP
 from rlsuite.planning import solve
 from rlsuite.planning.pomdp import verify
-from rlsuite.planning.pomdp.proof import arrays_of, controller_of, informed_bound, points_from_the_start
+from rlsuite.planning.pomdp.proof import arrays_of, controller_of, informed_bound, points_from_the_start, proof_of_plan
 from rlsuite.planning.proof import checked, text_of
 
 EAR, HALF = [[0.85, 0.15], [0.15, 0.85]], [[0.5, 0.5]] * 2
@@ -38,6 +38,13 @@ def test_a_plan_writes_its_proof(tmp_path):
     plan.write(tmp_path / "plan.cert")
     found = checked(text_of(tiger()), (tmp_path / "plan.cert").read_text())
     assert found.right, found.sentence
+    tight, spared = (
+        [line.split()[-1] for line in proof_of_plan(text_of(tiger()), n, plan.alpha_vectors, plan.actions).splitlines()]
+        for n in (0, 1_000)
+    )
+    units = 1_000 / (1 - 0.95) * 10.0 ** -len(tight[0].partition(".")[2])
+    for number, wider in zip(tight, spared, strict=True):  # vectors are lower, and the other lines higher
+        assert abs(float(wider) - float(number)) >= 0.99 * units
     other = tiger().replace(mdp=tiger().mdp.replace(reward=tiger().mdp.reward - 1))
     assert not checked(text_of(other), (tmp_path / "plan.cert").read_text()).right
 

@@ -49,6 +49,7 @@ def check_problem(seed):
     assert found.converged
     assert found.value_at_start == pytest.approx(-truth.fun, abs=1e-6)
     assert found.value_at_start - 1e-9 <= -truth.fun + 1e-7 <= found.upper_bound + 2e-7
+    assert found.violation > (found.costs - found.limits).max()  # rounding included
     assert len(found.random_states) <= len(costs)
     assert evaluate_policy(mdp, found.policy)[0] == pytest.approx(found.value_at_start, abs=1e-9)
     for cost, limit, said in zip(costs, limits, found.costs, strict=True):
