@@ -52,7 +52,10 @@ RESULTS = {
     "solve the tiger by sarsop": (f"import rlsuite as rl; rl.solve({TIGER}, 'sarsop', gap=1e-3)", None),
     "HMM.score of five observations": (f"import rlsuite as rl; {HMM}.score([0, 1, 0, 1, 1])", 0.5),
     "act of a loaded agent": ("import rlsuite as rl; rl.load('agent.npz').act(36)", None),
-    "rlsuite plot of a finished run": ("from rlsuite.cli import main; main(['plot', 'results'])", None),
+    "rlsuite report --plot of a finished run": (
+        "from rlsuite.cli import main; main(['report', 'results', '--plot'])",
+        None,
+    ),
 }
 """What each process does, and the seconds that it may take."""
 

@@ -1,82 +1,91 @@
 """The command ``rlsuite``, a thin layer over the library.
 
-A command is a module of this package with ``add(commands)``, which describes its arguments to argparse, and a function
-that runs it. Heavy modules are imported inside that function, so ``rlsuite --help`` does not load them.
+A command is a function of this package, whose signature and docstring `rlsuite.cli.flags` turns into flags and help.
+Heavy modules are imported inside of it, so ``rlsuite --help`` does not load them.
 """
 
 import argparse
 import os
+import re
+import shlex
 import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NoReturn
 
 from rlsuite import __version__, errors
 from rlsuite.cli import (
-    acting,
     checking,
-    choosing,
     comparing,
     completing,
-    demo,
-    describing,
-    doctor,
     evaluating,
     experiments,
     filtering,
     fitting,
     listing,
-    searching,
-    showing,
     solving,
-    sweeping,
     toml_schema,
     training,
-    verifying,
 )
-from rlsuite.cli.flags import add_parameters, agent_class, kinds_in, takes_agents, with_parameters_joined
-from rlsuite.cli.options import HelpFormatter, in_flags, two_agents
+from rlsuite.cli.flags import (
+    EXAMPLES,
+    Typed,
+    add_command,
+    add_parameters,
+    call,
+    kinds_in,
+    takes_agents,
+    with_parameters_joined,
+)
+from rlsuite.cli.options import in_flags
 from rlsuite.cli.output import print_error, print_note, print_warning
 from rlsuite.synonyms import nearest
 
-COMMANDS = (
-    demo,
-    listing,
-    training,
-    evaluating,
-    showing,
-    comparing,
-    sweeping,
-    searching,
-    experiments,
-    choosing,
-    checking,
-    solving,
-    verifying,
-    acting,
-    filtering,
-    fitting,
-    describing,
-    doctor,
-    completing,
-    toml_schema,
-)
-"""Modules of commands, in the order in which help lists them."""
+COMMANDS: dict[str, Callable[..., int]] = {
+    "demo": experiments.demo,
+    "envs": listing.envs,
+    "agents": listing.agents,
+    "check": checking.check,
+    "train": training.train,
+    "evaluate": evaluating.evaluate,
+    "compare": comparing.compare,
+    "sweep": comparing.sweep,
+    "run": experiments.run,
+    "report": experiments.report,
+    "solve": solving.solve,
+    "filter": filtering.filter_states,
+    "fit": fitting.fit,
+    "show": listing.show,
+    "act": solving.act,
+    "verify": solving.verify,
+    "choose": comparing.choose,
+    "doctor": listing.doctor,
+    "completion": completing.completion,
+    "schema": toml_schema.schema,
+}
+"""The function of each command, in the order in which help lists them."""
+
+LAST_AT_FRONT = "show"
+"""Help draws a line below this one; the others are needed less often."""
 
 INSTEAD = {
+    "enjoy": "rlsuite evaluate {} --enjoy",
+    "search": "rlsuite sweep {} --search",
+    "plot": "rlsuite report {} --plot",
+    "runs": "rlsuite report {} --status",
     "list": "'rlsuite envs' lists the environments, 'rlsuite agents' the agents",
-    "tune": "'rlsuite search AGENT ENV --learning-rate 0.01:1' searches for the best value, 'rlsuite sweep AGENT ENV "
-    "--learning-rate 0.05,0.1,0.5' trains with each of these",
-    "learn": "rlsuite train AGENT ENV",
-    "plan": "rlsuite solve ENV",
+    "tune": "'rlsuite sweep AGENT ENV --learning-rate 0.01:1 --search' searches for the best value, 'rlsuite sweep "
+    "AGENT ENV --learning-rate 0.05,0.1,0.5' trains with each of these",
+    "learn": "rlsuite train {}",
+    "plan": "rlsuite solve {}",
     "test": "'rlsuite check ENV' checks an environment, rlsuite.testing.check_agent(agent) in Python an agent",
-    "render": "rlsuite enjoy FILE.npz ENV --gif FILE.gif",
+    "render": "rlsuite evaluate FILE.npz ENV --gif FILE.gif",
     "help": "rlsuite --help, and rlsuite COMMAND --help",
 }
-"""Commands that other programs have, and what to type here."""
+"""Commands that were here before, or that other programs have, and what to type here; {} are the words behind it."""
 
 FLAGS_INSTEAD = {
     "--map": "write keywords of the environment as --env map=...",
@@ -84,6 +93,9 @@ FLAGS_INSTEAD = {
     "call rlsuite.plotting.value_map(env, q=rlsuite.load(FILE).q_) in Python",
     "--render": "--gif FILE.gif draws an episode of the learned greedy policy",
     "--parallel": "--workers N",
+    "--exact": "--method rational_policy_iteration finds the optimum as fractions",
+    "--state": "write what follows it alone: rlsuite act PLAN STATE",
+    "--belief": "write what follows it alone: rlsuite act PLAN BELIEF",
 }
 """Flags that are often looked for, and what to type."""
 
@@ -94,11 +106,19 @@ FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 DEBUG = "--debug"
 
 
+class _HelpFormatter(argparse.HelpFormatter):
+    """The help of argparse, in which each example has a line of its own."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        fill = super()._fill_text
+        return "\n\n".join(one if one.startswith(EXAMPLES) else fill(one, width, indent) for one in text.split("\n\n"))
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser that prints errors in one line, and examples in lines of their own."""
 
     def __init__(self, **how: Any) -> None:
-        super().__init__(formatter_class=HelpFormatter, **how)
+        super().__init__(formatter_class=_HelpFormatter, **how)
 
     def error(self, message: str) -> NoReturn:
         print_error(f"{message}; see '{self.prog} --help'")
@@ -126,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     debugs = DEBUG in given
     given = [word for word in given if word != DEBUG] or ["--help"]
-    parser, commands = _parser()
+    parser, commands = parsers()
     command = commands.get(given[0], parser)
 
     def show(message: Warning | str, *where: object, **more: object) -> None:
@@ -136,8 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.showwarning = show
         warnings.simplefilter("default", errors.RlsuiteWarning)  # printed, not raised, even with python -W error
         try:
-            chosen = _parse(parser, commands, given)
-            return chosen.run(chosen)
+            return call(parse(parser, commands, given), Typed(given, command))
         except SystemExit as done:  # argparse exits after --help, --version and what it cannot read
             return int(done.code or 0)
         except errors.RlsuiteError as error:
@@ -168,7 +187,8 @@ def _leave(code: int) -> int:
     return code
 
 
-def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+def parsers(names: Iterable[str] = COMMANDS) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The parser of all that follows ``rlsuite``, and that of each command."""
     parser = _Parser(
         prog="rlsuite",
         description="Finite decision problems: environments, exact planners, compiled learners, hidden states, and "
@@ -178,48 +198,65 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     )
     parser.add_argument("--version", action="version", version=f"rlsuite {__version__}")
     commands: Any = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
-    for module in COMMANDS:
-        module.add(commands)
+    for name in names:
+        add_command(commands, name, COMMANDS[name])
+        if name == LAST_AT_FRONT:
+            commands._choices_actions.append(argparse.Action([], "--"))
     for one in (parser, *commands.choices.values()):  # for the help; `main` looks for it, wherever it stands
         one.add_argument(DEBUG, action="store_true", help="also print the traceback of an error")
     return parser, commands.choices
 
 
-def _parse(
+def parse(
     parser: argparse.ArgumentParser, commands: dict[str, argparse.ArgumentParser], given: list[str]
 ) -> argparse.Namespace:
-    if given and not given[0].startswith("-") and given[0] not in commands:
-        instead = INSTEAD.get(given[0])
-        unknown = errors.unknown("command", given[0], commands)
-        raise errors.ParameterError(unknown if instead is None else f"there is no command {given[0]!r}: {instead}")
+    """What the words mean; of an agent's flags, those of the agents that they name.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such command or flag, with what to write instead.
+    """
+    name, *rest = given
+    if not name.startswith("-") and name not in commands:
+        if name not in INSTEAD:
+            raise errors.ParameterError(errors.unknown("command", name, commands))
+        raise errors.ParameterError(f"there is no command {name!r}: {INSTEAD[name].format(shlex.join(rest))}")
     kinds: list[type] = []
     words = given
-    if given[0] in commands and takes_agents(command := commands[given[0]]):
+    if name in commands and takes_agents(commands[name]):
         words = with_parameters_joined(given)
-        known = _flags(command)
+        known = _flags(commands[name])
         flags = [word.partition("=")[0] for word in words if word.startswith("--")]
         if any(flag == "--help" or flag not in known for flag in flags) or "-h" in words:
-            kinds = kinds_in(words[1:], several=given[0] == "compare")
-            add_parameters(command, kinds)
-    place = next(
-        (word for flag, word in pairwise(given) if flag == "--env" and word[:1] != "-" and "=" not in word), ""
-    )
-    if place and given[0] in commands and given[0] != "compare":
+            kinds = kinds_in(words[1:], several=name == "compare")
+            add_parameters(commands[name], kinds)
+    place = next((word for flag, word in pairwise(rest) if flag == "--env" and word[:1] != "-" and "=" not in word), "")
+    if place and name in commands and name != "compare":
+        agent = "q-learning " if name == "train" else ""
         raise errors.ParameterError(
             f"--env {place} is not of the form key=value: an environment itself is written without --env, as in "
-            f"rlsuite {given[0]} {'q-learning ' if given[0] == 'train' else ''}{place}"
+            f"rlsuite {name} {agent}{place}"
         )
     chosen, extra = parser.parse_known_args(words)
     if "words" in chosen and not any(one.startswith("-") and not one[1:2].isdigit() for one in extra):
         # argparse stops collecting them at the first flag, and takes -1,2 for a flag
         chosen.words, extra = [*chosen.words, *extra], []
+    place = getattr(chosen, "environment", None)
+    if "agent_name" in chosen and place and _is_id(chosen.agent_name) > _is_id(place):
+        raise errors.ParameterError(f"the agent comes first: rlsuite {name} {place} {chosen.agent_name}")
     if extra:
-        if "agent_name" in chosen and not kinds and takes_agents(commands[chosen.command]):
-            agent_class(chosen)  # raises, if there is none
-        raise errors.ParameterError(_unknown(extra[0], chosen, _flags(commands[chosen.command])))
-    chosen.typed, chosen.parser = given, commands[chosen.command]
-    chosen.program, chosen.commands = parser, commands
+        if "agent_name" in chosen and not kinds and takes_agents(commands[name]):
+            from rlsuite.experiments.lookup import find_agent_class
+
+            find_agent_class(chosen.agent_name)  # raises, if there is none
+        raise errors.ParameterError(_unknown(extra[0], chosen, _flags(commands[name])))
     return chosen
+
+
+def _is_id(word: str) -> bool:
+    """Whether a word has the form of the id of an environment."""
+    return re.search(r"-v\d+$", word) is not None
 
 
 def _unknown(word: str, chosen: argparse.Namespace, flags: list[str]) -> str:
@@ -227,8 +264,11 @@ def _unknown(word: str, chosen: argparse.Namespace, flags: list[str]) -> str:
     flag = word.partition("=")[0]
     see = f" (see 'rlsuite {chosen.command} --help')"
     if not flag.startswith("-"):
-        if chosen.command == "train" and (two := two_agents(chosen.agent_name, chosen.environment, word)):
-            return two
+        if chosen.command == "train" and _is_id(word) > _is_id(chosen.environment):
+            return (
+                f"train takes one agent; compare takes two: rlsuite compare {chosen.agent_name} {chosen.environment} "
+                f"{word}"
+            )
         return f"unknown argument {flag!r}{see}"
     if flag in FLAGS_INSTEAD and flag not in flags:
         return f"unknown flag {flag!r}: {FLAGS_INSTEAD[flag]}{see}"

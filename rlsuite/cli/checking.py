@@ -1,20 +1,11 @@
 """``rlsuite check ENV``: whether an environment follows Gymnasium's rules, and what rlsuite can do with it."""
 
-import argparse
 import math
 import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rlsuite.cli.options import (
-    DEFAULT_GAMMA,
-    Commands,
-    add_command,
-    add_env_flags,
-    command,
-    import_packages,
-    keywords,
-)
+from rlsuite.cli.options import DEFAULT_GAMMA, EnvFlags, command, import_packages
 from rlsuite.cli.output import columns, number, one_line, print_json
 from rlsuite.errors import LearningError, RlsuiteError, UnsuitableEnvironment
 
@@ -52,17 +43,18 @@ class Finding(NamedTuple):
     sentence: str
 
 
-def add(commands: Commands) -> None:
-    """Describe the command."""
-    parser = add_command(commands, "check", run)
-    add_env_flags(parser)
-
-
-def run(chosen: argparse.Namespace) -> int:
+def check(environment: str, *, flags: EnvFlags, json: bool = False) -> int:
     """Check an environment, for instance your own.
 
     Check an environment against Gymnasium's rules, and print what rlsuite can do with it. The exit code is 1 if a
     check fails, or takes more than a minute.
+
+    Parameters
+    ----------
+    environment : ENV
+        an id, module:Id, or file.py:Class
+    json
+        print the result as JSON
 
     Examples
     --------
@@ -73,18 +65,21 @@ def run(chosen: argparse.Namespace) -> int:
     from rlsuite.environments.finding import find_env
 
     def make(**more: Any) -> "Env":
-        return find_env(chosen.environment, **keywords("--env", chosen.env), **more)
+        return find_env(environment, **flags.keywords, **more)
 
     made = make()  # an environment that cannot be made is an error, not a finding
     findings = list(_findings(make))
     failed = any(finding.verdict == "FAIL" for finding in findings)
-    if chosen.json:
-        print_json({"environment": chosen.environment, "ok": not failed, "findings": [f._asdict() for f in findings]})
-    else:
-        print(chosen.environment)
-        print(columns(findings))
-        tabulate = ["--tabulate"] if any(finding.sentence == WITH_TABULATE for finding in findings) else []
-        print("some checks failed: see FAIL above" if failed else f"next: {_next(made, chosen, tabulate)}")
+    if json:
+        print_json({"environment": environment, "ok": not failed, "findings": [f._asdict() for f in findings]})
+        return int(failed)
+    print(environment)
+    print(columns(findings))
+    agent, more = ("q-learning", ()) if _has_ids(made) else ("sarsa", ("--features", "tile-coding"))
+    if any(finding.sentence == WITH_TABULATE for finding in findings):
+        more = ("--tabulate",)
+    learn = command("train", agent, environment, env=flags.words, flags=more)
+    print("some checks failed: see FAIL above" if failed else f"next: {learn}")
     return int(failed)
 
 
@@ -112,14 +107,6 @@ def _findings(make: Callable[..., Any]) -> Iterator[Finding]:
             yield Finding("FAIL", what, sentence)
             return
         yield from found
-
-
-def _next(env: "Env", chosen: argparse.Namespace, flags: list[str]) -> str:
-    """The command that learns in it, with the keywords that were typed."""
-    if _has_ids(env):
-        return command("train", "q-learning", chosen.environment, env=chosen.env, flags=flags)
-    features = ["--features", "tile-coding"]
-    return command("train", "sarsa", chosen.environment, env=chosen.env, flags=features)
 
 
 def _has_ids(env: Any) -> bool:

@@ -8,10 +8,10 @@ import argparse
 import re
 import shlex
 import zlib
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from rlsuite.cli.flags import add_parameters, takes_agents
-from rlsuite.cli.options import Commands, add_command, import_packages
+from rlsuite.cli.options import import_packages
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.synonyms import in_dashes
 
@@ -24,13 +24,7 @@ SUFFIX = re.compile(r"(?:(?<!\S)\(?|\bFILE|\bfile)(\.[a-z]+)\b")
 """A suffix in a help text: FILE.npz, file.py:Class, or alone, as in (.png, .svg)."""
 
 
-def add(commands: Commands) -> None:
-    """Describe the command."""
-    parser = add_command(commands, "completion", run, json=False)
-    parser.add_argument("shell", metavar="SHELL", help=f"one of {', '.join(SHELLS)}")
-
-
-def run(chosen: argparse.Namespace) -> int:
+def completion(shell: str) -> int:
     """Print the script that completes commands in bash, zsh or fish.
 
     Print a script. With it the tab key completes commands, flags, the names of agents, environments, methods and
@@ -39,27 +33,35 @@ def run(chosen: argparse.Namespace) -> int:
     Without the package bash-completion, write eval "$(rlsuite completion bash)" into ~/.bashrc. The folder of zsh has
     to be in fpath.
 
+    Parameters
+    ----------
+    shell : SHELL
+        one of bash, zsh, fish
+
     Examples
     --------
     rlsuite completion bash > ~/.local/share/bash-completion/completions/rlsuite
     rlsuite completion zsh > ~/.zfunc/_rlsuite
     rlsuite completion fish > ~/.config/fish/completions/rlsuite.fish
     """
-    if chosen.shell not in SHELLS:
-        raise ParameterError(unknown("shell", chosen.shell, SHELLS))
+    if shell not in SHELLS:
+        raise ParameterError(unknown("shell", shell, SHELLS))
     import shtab
 
+    from rlsuite.cli import parsers
     from rlsuite.registry import learner_classes
 
+    program, commands = parsers()
     names = _names()
     agents = [*learner_classes().values()]
-    for command, parser in chosen.commands.items():
+    for command, parser in commands.items():
         if takes_agents(parser):
             add_parameters(parser, agents)
-        for action in parser._actions:
-            if completion := _completion(command, action, names):
-                action.complete = completion
-    print(shtab.complete(chosen.program, chosen.shell))
+        actions: list[Any] = parser._actions
+        for action in actions:
+            if found := _completion(command, action, names):
+                action.complete = found
+    print(shtab.complete(program, shell))
     return 0
 
 

@@ -1,96 +1,160 @@
-"""``rlsuite run`` and ``rlsuite plot``: experiments in TOML files, and figures of their results."""
+"""``rlsuite demo``, ``run`` and ``report``: experiments in TOML files, and what their results show."""
 
-import argparse
 import signal
 import threading
+import time
 import warnings
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rlsuite.cli.figures import add_look_flags, look_of
-from rlsuite.cli.options import (
-    Commands,
-    Keywords,
-    add_command,
-    add_workers_flag,
-    command,
-    import_packages,
-    keywords,
-    parameters,
-    whole_number,
-    workers_of,
-)
-from rlsuite.cli.output import print_json, print_note
+from rlsuite.cli.options import Keywords, Look, Work, command, import_packages, keywords, parameters
+from rlsuite.cli.output import print_failures, print_json, print_note
 from rlsuite.errors import FailedRunsWarning, FileError, ParameterError, unknown
 
 if TYPE_CHECKING:
     from rlsuite.experiments import Experiment
     from rlsuite.plotting import Palette
-
-    Figure = str | Mapping[str, Any]
     from rlsuite.training.results import Results
 
+    Figure = str | Mapping[str, Any]
 
-def add(commands: Commands) -> None:
-    """Describe the commands."""
-    run = add_command(commands, "run", run_experiment)
-    run.add_argument("file", metavar="FILE.toml", help="the experiment")
-    run.add_argument("--output", metavar="FOLDER", help="results folder (default: beside the file, without .toml)")
-    run.add_argument("--seeds", type=whole_number, metavar="N", help="number of seeds, instead of that in the file")
-    run.add_argument("--loop", metavar="LOOP", help="auto, compiled or stepwise; does not change the results")
-    add_workers_flag(run, "processes, if that is faster")
-    run.add_argument(
-        "--backend",
-        default="auto",
-        metavar="NAME",
-        help="threads, processes, dask (processes of this machine), dask://HOST:PORT (a cluster), or MODULE:FUNCTION "
-        "that returns an executor; by default what is measured to be faster; does not change the results",
-    )
-    run.add_argument("--retry", action="store_true", help="learn again what failed before, or is damaged")
-    run.add_argument("--fail-fast", action="store_true", help="stop at the first part that fails")
-    run.add_argument(
-        "--shard",
-        metavar="K/N",
-        help="learn only the K-th of N parts; other processes, also on other machines, may learn the others in the "
-        "same folder at the same time",
-    )
-    run.add_argument(
-        "--limits",
-        nargs="+",
-        metavar="KEY=VALUE",
-        help="what a part may take, seconds=60 memory=2GB; one that takes more has failed",
-    )
-    run.add_argument("--most-cells", type=whole_number, metavar="N", help="refuse more cells (default 1,000,000)")
-    run.add_argument("--dry-run", action="store_true", help="print what would be done")
-    plot = add_command(commands, "plot", plot_results)
-    plot.add_argument("folder", metavar="FOLDER", help="folder that 'rlsuite run' has written")
-    plot.add_argument(
-        "--figures", metavar="NAME,...", help="which figures (default: those of the experiment's file, or all)"
-    )
-    plot.add_argument("--output", metavar="FOLDER", help="folder for the figures (default: the same folder)")
-    plot.add_argument("--format", default="png", metavar="SUFFIX", help="png, svg or pdf (default png)")
-    add_look_flags(plot)
-    runs = add_command(commands, "runs", runs_status)
-    runs.add_argument("folder", metavar="FOLDER", help="folder that 'rlsuite run' has written, or a new one")
-    runs.add_argument("--merge", nargs="+", metavar="OTHER", help="folders to copy results from")
-    runs.add_argument(
-        "--export",
-        metavar="TARGET",
-        help="write all numbers: FILE.csv, FILE.parquet, monitor:FOLDER (for readers of Stable-Baselines3's files), "
-        "tensorboard:FOLDER, wandb:PROJECT, or MODULE:PROJECT of a tracker with wandb's three calls",
-    )
-    report = add_command(commands, "report", report_results, json=False)
-    report.add_argument("folder", metavar="FOLDER", help="folder that 'rlsuite run' has written")
-    report.add_argument("-o", "--output", metavar="FILE.html", help="the file (default: report.html in the folder)")
+DEMO_GROUP = "rlsuite.demos"
+"""Entry-point group in which a package registers its experiments: ``name = "package"``."""
 
 
-def run_experiment(chosen: argparse.Namespace) -> int:
+def demo(*, output: str = "runs/demo", work: Work, json: bool = False) -> int:
+    """Watch agents learn: figures, and a table with the optimum.
+
+    Run the experiments of the installed packages of environments, and draw their results.
+
+    Parameters
+    ----------
+    output : FOLDER
+        folder for all results (default runs/demo)
+    json
+        print the result as JSON
+
+    Examples
+    --------
+    rlsuite demo
+    rlsuite demo --output first-look
+    """
+    before = time.perf_counter()
+    import_packages()
+    from rlsuite.experiments import Experiment, compare, table
+    from rlsuite.plotting import Palette
+
+    experiments = [Experiment.read(file) for file in demo_files()]
+    if not experiments:
+        raise FileError(f"no installed package announces experiments in the entry-point group {DEMO_GROUP!r}")
+    palette = Palette(entry.label for experiment in experiments for entry in experiment.agents)
+    rows: list[Any] = []
+    figures: list[Path] = []
+    for experiment in experiments:
+        check_figures(experiment.figures)
+        folder = Path(output) / experiment.name
+        known = (folder / "run.json").exists()
+        results = experiment.run(folder, workers=work.cores, progress=True)
+        if known:
+            print_note(f"{folder} exists already: its finished cells were not learned again, only drawn")
+        rows += compare(results)
+        figures += draw(results, experiment.figures, folder, palette=palette)[0]
+        figures += value_maps(experiment, folder)
+    if json:
+        print_json({"rows": [row._asdict() for row in rows], "figures": [str(path) for path in figures]})
+        return 0
+    print(table(rows), "figures:", *(f"  {path}" for path in figures), sep="\n")
+    print_note(f"{time.perf_counter() - before:.1f} s; everything is in {output}\nnext: rlsuite envs, rlsuite agents")
+    return 0
+
+
+def demo_files() -> list[Path]:
+    """TOML files of all packages in `DEMO_GROUP`, in alphabetical order within each."""
+    from importlib.resources import files
+
+    found: list[Path] = []
+    for point in entry_points(group=DEMO_GROUP):
+        folder = files(point.value)
+        found += sorted(Path(str(entry)) for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return found
+
+
+def value_maps(experiment: "Experiment", folder: Path) -> list[Path]:
+    """Optimal values and actions of the experiment's environments that lie on a grid, each as a figure."""
+    from rlsuite.environments.finding import find_env
+    from rlsuite.errors import UnsuitableEnvironment
+    from rlsuite.experiments.folder import slug
+    from rlsuite.models import MDP
+    from rlsuite.planning import solve
+    from rlsuite.plotting import value_map
+    from rlsuite.plotting.figure import write
+    from rlsuite.rendering import GridLayout
+
+    written: list[Path] = []
+    places = {cell.environment.label: cell for cell in reversed(experiment.cells())}
+    for label, cell in reversed(places.items()):
+        env = find_env(cell.env_id, **cell.keywords)
+        try:
+            GridLayout.from_env(env)
+        except UnsuitableEnvironment:
+            continue
+        solution = solve(MDP.from_env(env, gamma=cell.agent.agent.gamma))
+        written.append(write(folder / f"{slug(label)}-optimum.png", value_map, env, solution))
+    return written
+
+
+def run(
+    file: str,
+    *,
+    output: str | None = None,
+    seeds: int | None = None,
+    loop: str | None = None,
+    work: Work,
+    backend: str = "auto",
+    retry: bool = False,
+    fail_fast: bool = False,
+    shard: str | None = None,
+    limits: tuple[str, ...] | None = None,
+    most_cells: int | None = None,
+    dry_run: bool = False,
+    json: bool = False,
+) -> int:
     """Run the experiment in a TOML file.
 
     Run an experiment. Finished parts are never computed again: the same command resumes a run that was stopped, and
     more seeds, agents or environments are added to the results.
+
+    Parameters
+    ----------
+    file : FILE.toml
+        the experiment
+    output : FOLDER
+        results folder (default: beside the file, without .toml)
+    seeds : N
+        number of seeds, instead of that in the file
+    loop : LOOP
+        auto, compiled or stepwise; does not change the results
+    backend : NAME
+        threads, processes, dask (processes of this machine), dask://HOST:PORT (a cluster), or MODULE:FUNCTION that
+        returns an executor; by default what is measured to be faster; does not change the results
+    retry
+        learn again what failed before, or is damaged
+    fail_fast
+        stop at the first part that fails
+    shard : K/N
+        learn only the K-th of N parts; other processes, also on other machines, may learn the others in the same folder
+        at the same time
+    limits : KEY=VALUE
+        what a part may take, seconds=60 memory=2GB; one that takes more has failed
+    most_cells : N
+        refuse more cells (default 1,000,000)
+    dry_run
+        print what would be done
+    json
+        print the result as JSON
 
     Examples
     --------
@@ -99,47 +163,35 @@ def run_experiment(chosen: argparse.Namespace) -> int:
     """
     import_packages()
     from rlsuite.experiments import Experiment, compare, status_of, table
-    from rlsuite.training.failures import failure_table
 
-    changes = {key: getattr(chosen, key) for key in ("seeds", "loop") if getattr(chosen, key) is not None}
-    if chosen.limits:
-        changes["limits"] = keywords("--limits", chosen.limits)
-    experiment = Experiment.read(chosen.file, **changes)
+    asked = {"seeds": seeds, "loop": loop, "limits": keywords("--limits", limits) if limits else None}
+    changes: Keywords = {key: value for key, value in asked.items() if value is not None}
+    experiment = Experiment.read(file, **changes)
     check_figures(experiment.figures)
-    folder = Path(chosen.output) if chosen.output else Path(chosen.file).with_suffix("")
-    most_cells: Keywords = {} if chosen.most_cells is None else {"most_cells": chosen.most_cells}
-    if chosen.dry_run:
-        experiment.check_size(**most_cells)
-        return _plan(experiment, folder, chosen.json)
+    folder = Path(output) if output else Path(file).with_suffix("")
+    most: Keywords = {} if most_cells is None else {"most_cells": most_cells}
+    if dry_run:
+        experiment.check_size(**most)
+        return _plan(experiment, folder, json)
+    how: Keywords = {"backend": backend, "retry": retry, "fail_fast": fail_fast, "shard": shard}
     with _ending_signals(), warnings.catch_warnings():
         warnings.simplefilter("ignore", FailedRunsWarning)  # the failures are listed at the end
-        results = experiment.run(
-            folder,
-            workers=workers_of(chosen),
-            backend=chosen.backend,
-            retry=chosen.retry,
-            fail_fast=chosen.fail_fast,
-            progress=True,
-            shard=chosen.shard,
-            **most_cells,
-        )
-    rows = compare(results)
-    status = status_of(folder)
+        results = experiment.run(folder, workers=work.cores, progress=True, **how, **most)
+    rows, status = compare(results), status_of(folder)
     failures = status.failures
-    if chosen.json:
+    if json:
         listed = [failure._asdict() for failure in failures]
         print_json({"folder": str(folder), "rows": [row._asdict() for row in rows], "failures": listed})
         return 1 if failures else 0
-    if chosen.shard:
-        print(f"shard {chosen.shard}: {status}")
+    if shard:
+        print(f"shard {shard}: {status}")
     elif rows:
         print(table(rows))
-    if failures:
-        print_note(failure_table(failures))
-    plot = f"\nnext: {command('plot', str(folder))}" if rows else ""
-    again = f"\nagain what failed: {command('run', chosen.file, '--retry')}" if failures else ""
-    print_note(f"results: {folder}{plot}{again}")
-    return 1 if failures else 0
+    code = print_failures(failures)
+    show = f"\nnext: {command('report', str(folder))}" if rows else ""
+    again = f"\nagain what failed: {command('run', file, '--retry')}" if failures else ""
+    print_note(f"results: {folder}{show}{again}")
+    return code
 
 
 @contextmanager
@@ -167,88 +219,106 @@ def _ending_signals() -> Generator[None]:
             signal.signal(one, handler)
 
 
-def plot_results(chosen: argparse.Namespace) -> int:
-    """Draw the figures of an experiment.
-
-    Draw figures of the results in a folder; of an unfinished run, figures of its finished part.
-
-    Examples
-    --------
-    rlsuite plot study
-    rlsuite plot study --figures regret --format svg
-    """
-    from rlsuite.experiments import load_results
-    from rlsuite.experiments.folder import read_run
-    from rlsuite.training.failures import failure_table
-
-    folder = Path(chosen.folder)
-    results = load_results(folder)
-    failures = [failure for agents in results.values() for one in agents for failure in one.failures]
-    asked: list[str] = chosen.figures.split(",") if chosen.figures else []
-    check_figures(asked)
-    entries: list[Figure] = [*asked] or read_run(folder)["config"].get("figures", [])
-    target = Path(chosen.output) if chosen.output else folder
-    if not target.is_dir():
-        raise FileError(f"there is no folder {target}; create it first")
-    written, skipped = draw(results, entries, target, chosen.format, look=look_of(chosen))
-    if asked and skipped:
-        raise ParameterError("; ".join(skipped))
-    if chosen.json:
-        print_json({"figures": [str(path) for path in written]})
-        return 0
-    for path in written:
-        print(path)
-    if failures:
-        print_note(failure_table(failures))
-    for reason in skipped:
-        print_note(f"left out: {reason}")
-    return 0
-
-
-def runs_status(chosen: argparse.Namespace) -> int:
-    """Tell how far an experiment is, merge results of several machines, or export them.
-
-    Count the cells that are done, failed and left, also while they are learned, and tell how long the rest takes. With
-    --merge, first copy the results of other folders, of the same experiment, into this one.
-
-    Examples
-    --------
-    rlsuite runs study
-    rlsuite runs study --export study.csv
-    """
-    from rlsuite.experiments import export, merge_results, status_of
-    from rlsuite.training.failures import failure_table
-
-    status = merge_results(chosen.folder, chosen.merge) if chosen.merge else status_of(chosen.folder)
-    if chosen.export:
-        written = str(export(chosen.folder, chosen.export))
-        print_json({"exported": written}) if chosen.json else print(written)
-        return 0
-    if chosen.json:
-        print_json({**status._asdict(), "failures": [failure._asdict() for failure in status.failures]})
-        return 0
-    print(status)
-    if status.failures:
-        print_note(failure_table(status.failures))
-    return 0
-
-
-def report_results(chosen: argparse.Namespace) -> int:
-    """Write a report of an experiment as one HTML file.
+def report(
+    folder: str,
+    *,
+    output: str | None = None,
+    plot: bool = False,
+    figures: str | None = None,
+    format: str = "png",
+    look: Look,
+    status: bool = False,
+    merge: tuple[str, ...] | None = None,
+    export: str | None = None,
+    json: bool = False,
+) -> int:
+    """Show what an experiment has found: a page, figures, how far it is, or all its numbers.
 
     Write one HTML file with the results of an experiment: tables that sort, figures whose lines switch on and off,
     failures, and how to repeat it. It loads nothing from a network.
 
+    With --plot, draw figures instead; of an unfinished run, those of its finished part. With --status, count the cells
+    that are done, failed and left, also while they are learned, and tell how long the rest takes. With --merge, copy
+    the results of other folders, of the same experiment, into this one.
+
+    Parameters
+    ----------
+    folder : FOLDER
+        folder that 'rlsuite run' has written; with --merge, perhaps a new one
+    output : FILE.html|FOLDER
+        the page (default: report.html in the folder), or the folder of the figures (default: the same)
+    plot
+        draw figures: those of the experiment's file, or all
+    figures : NAME,...
+        with --plot: which figures
+    format : SUFFIX
+        with --plot: png, svg or pdf (default png)
+    status
+        count what is done
+    merge : OTHER
+        folders to copy results from
+    export : TARGET
+        write all numbers: FILE.csv, FILE.parquet, monitor:FOLDER (for readers of Stable-Baselines3's files),
+        tensorboard:FOLDER, wandb:PROJECT, or MODULE:PROJECT of a tracker with wandb's three calls
+    json
+        print the result as JSON
+
     Examples
     --------
     rlsuite report study -o study.html
+    rlsuite report study --plot
+    rlsuite report study --plot --figures regret --format svg
+    rlsuite report study --status
+    rlsuite report study --export study.csv
     """
+    from rlsuite import experiments
+
+    if plot:
+        return _plot(Path(folder), figures.split(",") if figures else [], Path(output or folder), format, look, json)
+    for flag, given in (("figures", figures), *look.keywords.items()):
+        if given:
+            raise ParameterError(f"--{flag} applies only to the figures of --plot: add --plot")
+    if merge or status or export:
+        found = experiments.merge_results(folder, merge) if merge else experiments.status_of(folder)
+        if export:
+            written = str(experiments.export(folder, export))
+            print_json({"exported": written}) if json else print(written)
+        elif json:
+            print_json({**found._asdict(), "failures": [failure._asdict() for failure in found.failures]})
+        else:
+            print(found)
+            print_failures(found.failures)
+        return 0
     from rlsuite.plotting.reporting import write_report
 
-    folder = Path(chosen.folder)
-    if folder.suffix == ".toml" and folder.is_file():
-        folder = folder.with_suffix("")  # the folder of its results
-    print(write_report(folder, chosen.output or folder / "report.html"))
+    place = Path(folder)
+    if place.suffix == ".toml" and place.is_file():
+        place = place.with_suffix("")  # the folder of its results
+    page = str(write_report(place, output or place / "report.html"))
+    print_json({"page": page}) if json else print(page)
+    return 0
+
+
+def _plot(folder: Path, asked: list[str], target: Path, suffix: str, look: Look, as_json: bool) -> int:
+    """Draw figures of the results in a folder."""
+    from rlsuite.experiments import load_results
+    from rlsuite.experiments.folder import read_run
+
+    results = load_results(folder)
+    check_figures(asked)
+    entries: list[Figure] = [*asked] or read_run(folder)["config"].get("figures", [])
+    if not target.is_dir():
+        raise FileError(f"there is no folder {target}; create it first")
+    written, skipped = draw(results, entries, target, suffix, look=look.keywords)
+    if asked and skipped:
+        raise ParameterError("; ".join(skipped))
+    if as_json:
+        print_json({"figures": [str(path) for path in written]})
+        return 0
+    print(*written, sep="\n")
+    print_failures([failure for agents in results.values() for one in agents for failure in one.failures])
+    for reason in skipped:
+        print_note(f"left out: {reason}")
     return 0
 
 
@@ -283,7 +353,7 @@ def draw(
     folder: Path,
     suffix: str = "png",
     palette: "Palette | None" = None,
-    look: Keywords | None = None,
+    look: Mapping[str, Any] = {},
 ) -> tuple[list[Path], list[str]]:
     """Draw figures of all environments, an agent in the same colour everywhere.
 
@@ -299,7 +369,7 @@ def draw(
         Their format.
     palette : Palette, optional
         Looks of the agents; by default of those of these results.
-    look : dict, optional
+    look : mapping, optional
         Keywords of all figures.
 
     Returns
@@ -320,7 +390,7 @@ def draw(
         for name, given in (check_figures(entries) or {name: {} for name in figures_of(runs)}).items():
             try:
                 path = folder / f"{slug(environment)}-{name}.{suffix}"
-                written.append(write(path, figures()[name], runs, palette=looks, **given | (look or {})))
+                written.append(write(path, figures()[name], runs, palette=looks, **{**given, **look}))
             except ParameterError as error:
                 skipped.append(f"{name} of {environment}: {error}")
     return written, skipped

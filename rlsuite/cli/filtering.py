@@ -1,23 +1,12 @@
 """``rlsuite filter MODEL Z...``: inference of the hidden states of a hidden Markov model or a POMDP."""
 
-import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from math import isnan
-from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from rlsuite.cli.figures import add_look_flags, look_of
-from rlsuite.cli.options import Commands, add_command, keywords
-from rlsuite.cli.output import (
-    FIGURE_SUFFIXES,
-    check_writable,
-    columns,
-    compiling_message,
-    number,
-    print_json,
-    print_note,
-    table,
-)
+from rlsuite.cli.options import EnvFlags, Look
+from rlsuite.cli.output import FigureFile, columns, compiling_message, number, print_json, print_note, table
 from rlsuite.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -30,49 +19,48 @@ PLANNING = 10
 """Seconds for the plan of ``--best-action``."""
 
 
-def add(commands: Commands) -> None:
-    """Describe the command."""
-    parser = add_command(commands, "filter", run)
-    parser.add_argument(
-        "model", metavar="MODEL", help="a .pomdp file, a .npz file, or an environment whose states are hidden"
-    )
-    parser.add_argument("words", nargs="*", metavar="Z", help="observations, or actions and observations alternately")
-    parser.add_argument("--observations", metavar="Z,...", help="the observations, as a list")
-    parser.add_argument("--actions", metavar="A,...", help="the actions, as a list; then Z... holds observations only")
-    parser.add_argument("--file", metavar="FILE", help="a text file with one step per line, or a table in CSV")
-    parser.add_argument(
-        "--columns",
-        metavar="TITLE,...",
-        help="the columns of the table that are observations (default: those called observation)",
-    )
-    parser.add_argument(
-        "--env", action="append", default=[], metavar="KEY=VALUE", help="keyword of the environment, such as slip=0.2"
-    )
-    parser.add_argument(
-        "--smooth", action="store_true", help="use all observations for each time, not only those until then"
-    )
-    parser.add_argument(
-        "--entropy", action="store_true", help="also how much the probabilities leave open at each time, in bits"
-    )
-    parser.add_argument("--decode", action="store_true", help="also the most probable path of hidden states")
-    parser.add_argument(
-        "--best-action",
-        action="store_true",
-        help=f"also the best action after the last observation, in a POMDP (plans for at most {PLANNING} seconds)",
-    )
-    parser.add_argument(
-        "--truth",
-        metavar="S,...",
-        help="the true states, one for each time: how many are recognised, and the precision and recall of each state, "
-        "averaged over all thresholds, too",
-    )
-    parser.add_argument(
-        "--plot", metavar="FILE.png", help="draw the states of a hidden Markov model over time (.png, .svg, .pdf)"
-    )
-    add_look_flags(parser)
+@dataclass(frozen=True)
+class Seen:
+    """What was seen.
+
+    Parameters
+    ----------
+    model : MODEL
+        a .pomdp file, a .npz file, or an environment whose states are hidden
+    words : Z
+        observations, or actions and observations alternately
+    observations : Z,...
+        the observations, as a list
+    actions : A,...
+        the actions, as a list; then Z... holds observations only
+    file : FILE
+        a text file with one step per line, or a table in CSV
+    columns : TITLE,...
+        the columns of the table that are observations (default: those called observation)
+    """
+
+    model: str
+    words: Sequence[str] = ()
+    _: KW_ONLY
+    observations: str | None = None
+    actions: str | None = None
+    file: str | None = None
+    columns: str | None = None
 
 
-def run(chosen: argparse.Namespace) -> int:
+def filter_states(
+    seen: Seen,
+    *,
+    flags: EnvFlags,
+    smooth: bool = False,
+    entropy: bool = False,
+    decode: bool = False,
+    best_action: bool = False,
+    truth: str | None = None,
+    plot: FigureFile | None = None,
+    look: Look,
+    json: bool = False,
+) -> int:
     """Compute the probabilities of hidden states given observations.
 
     Compute the probabilities of the hidden states after each observation, and the likelihood of all of them. In a
@@ -81,6 +69,24 @@ def run(chosen: argparse.Namespace) -> int:
 
     Actions and observations are names of the model, or numbers from 0; ? stands for a missing observation. Where
     observations are vectors, commas separate the numbers of a vector, and semicolons the vectors of a list.
+
+    Parameters
+    ----------
+    smooth
+        use all observations for each time, not only those until then
+    entropy
+        also how much the probabilities leave open at each time, in bits
+    decode
+        also the most probable path of hidden states
+    best_action
+        also the best action after the last observation, in a POMDP (plans for at most 10 seconds)
+    truth : S,...
+        the true states, one for each time: how many are recognised, and the precision and recall of each state,
+        averaged over all thresholds, too
+    plot : FILE.png
+        draw the states of a hidden Markov model over time (.png, .svg, .pdf)
+    json
+        print the result as JSON
 
     Examples
     --------
@@ -91,27 +97,36 @@ def run(chosen: argparse.Namespace) -> int:
     from rlsuite.cli.load import open_model
     from rlsuite.models import MDP, POMDP, MarkovChain
 
-    model = open_model(chosen.model, keywords("--env", chosen.env)).model
+    drawn = look.of(plot)
+    model = open_model(seen.model, flags.keywords).model
     if isinstance(model, MDP | MarkovChain):
-        raise ParameterError(f"the states of {chosen.model} are not hidden: there is nothing to filter")
-    if chosen.plot:
-        check_writable(Path(chosen.plot), "--plot", FIGURE_SUFFIXES)
-        if isinstance(model, POMDP):
-            raise ParameterError(f"--plot draws hidden Markov models, and {chosen.model} is a POMDP")
-    look = look_of(chosen)
-    if chosen.best_action and not isinstance(model, POMDP):
-        raise ParameterError(f"--best-action applies only to POMDPs, and {chosen.model} is a hidden Markov model")
-    steps = _steps_of_pomdp(chosen, model) if isinstance(model, POMDP) else _steps_of_hmm(chosen, model)
+        raise ParameterError(f"the states of {seen.model} are not hidden: there is nothing to filter")
+    if plot and isinstance(model, POMDP):
+        raise ParameterError(f"--plot draws hidden Markov models, and {seen.model} is a POMDP")
+    if best_action and not isinstance(model, POMDP):
+        raise ParameterError(f"--best-action applies only to POMDPs, and {seen.model} is a hidden Markov model")
+    steps = _steps_of_pomdp(seen) if isinstance(model, POMDP) else _steps_of_hmm(seen, model)
     with compiling_message():
-        found = trail(model, steps, smooth=chosen.smooth, decode=chosen.decode, with_entropy=chosen.entropy)
-        best = _best_action(model, found) if chosen.best_action and isinstance(model, POMDP) else None
-    known = None if chosen.truth is None else recognised(found, split(chosen.truth))
-    if chosen.plot and not isinstance(model, POMDP):
+        found = trail(model, steps, smooth=smooth, decode=decode, with_entropy=entropy)
+        best = _best_action(model, found) if best_action and isinstance(model, POMDP) else None
+    known = None if truth is None else recognised(found, split(truth))
+    if plot and not isinstance(model, POMDP):
         from rlsuite.plotting import state_posteriors
         from rlsuite.plotting.figure import write
 
-        write(chosen.plot, state_posteriors, model, found.given["observations"], **look)
-    _report(chosen, found, best, known)
+        write(plot, state_posteriors, model, found.given["observations"], **drawn)
+    if json:
+        scores = {} if known is None else {**known.scores._asdict(), "average_precision": known.average_precision}
+        scored, written = {"scores": scores} if scores else {}, {"plot": plot} if plot else {}
+        print_json({"model": seen.model, **found.facts(), **(best or {}), **scored, **written})
+        return 0
+    print(f"{seen.model}, {'smoothed' if smooth else 'filtered'}")
+    _report(found, best, known)
+    if plot:
+        print(f"  written: {plot}")
+    if not (smooth or decode or best):
+        options = "--smooth, --decode or --best-action" if "action" in found.seen else "--smooth, or --decode"
+        print_note(f"next: the same command with {options}")
     return 0
 
 
@@ -138,32 +153,32 @@ def _best_action(pomdp: "POMDP", found: "Trail") -> BestAction:
     }
 
 
-def _steps_of_hmm(chosen: argparse.Namespace, model: "Hidden") -> "Steps":
+def _steps_of_hmm(seen: Seen, model: "Hidden") -> "Steps":
     from rlsuite.cli.filter_table import Steps, read, split
 
     width = model.emission.width
-    if chosen.actions is not None:
-        raise ParameterError(f"--actions applies only to POMDPs, and {chosen.model} is a hidden Markov model")
-    if chosen.file is not None:
-        _alone(chosen)
-        return read(chosen.file, width, with_actions=False, columns=split(chosen.columns or ""))
-    listed = split(chosen.observations or "", ";" if width > 1 else ",")
-    words = _either(chosen.words, listed)
+    if seen.actions is not None:
+        raise ParameterError(f"--actions applies only to POMDPs, and {seen.model} is a hidden Markov model")
+    if seen.file is not None:
+        _alone(seen)
+        return read(seen.file, width, with_actions=False, columns=split(seen.columns or ""))
+    listed = split(seen.observations or "", ";" if width > 1 else ",")
+    words = _either(seen.words, listed)
     return Steps([], [split(word) if width > 1 else [word] for word in words])
 
 
-def _steps_of_pomdp(chosen: argparse.Namespace, model: "POMDP") -> "Steps":
+def _steps_of_pomdp(seen: Seen) -> "Steps":
     from rlsuite.cli.filter_table import Steps, pairs, read, split
 
-    if chosen.file is not None:
-        _alone(chosen)
-        return read(chosen.file, 1, with_actions=True, columns=split(chosen.columns or ""))
-    listed = split(chosen.observations or "")
-    if chosen.actions is None:
+    if seen.file is not None:
+        _alone(seen)
+        return read(seen.file, 1, with_actions=True, columns=split(seen.columns or ""))
+    listed = split(seen.observations or "")
+    if seen.actions is None:
         if listed:
             raise ParameterError("--observations needs --actions: in a POMDP an action comes before each observation")
-        return pairs(_either(chosen.words, []), "")
-    actions, observations = split(chosen.actions), _either(chosen.words, listed)
+        return pairs(_either(seen.words, []), "")
+    actions, observations = split(seen.actions), _either(seen.words, listed)
     if len(actions) != len(observations):
         raise ParameterError(
             f"there are {len(actions)} actions and {len(observations)} observations; each observation needs one action"
@@ -171,14 +186,14 @@ def _steps_of_pomdp(chosen: argparse.Namespace, model: "POMDP") -> "Steps":
     return Steps(actions, [[word] for word in observations])
 
 
-def _alone(chosen: argparse.Namespace) -> None:
+def _alone(seen: Seen) -> None:
     """Raise if there is another source besides the file."""
-    for name, given in (("Z...", chosen.words), ("--observations", chosen.observations), ("--actions", chosen.actions)):
+    for name, given in (("Z...", seen.words), ("--observations", seen.observations), ("--actions", seen.actions)):
         if given:
             raise ParameterError(f"{name} and --file both give the sequence: leave one of them out")
 
 
-def _either(words: list[str], listed: list[str]) -> list[str]:
+def _either(words: Sequence[str], listed: Sequence[str]) -> Sequence[str]:
     """The observations, from the one argument that has them."""
     if words and listed:
         raise ParameterError("Z... and --observations both give the observations: leave one of them out")
@@ -187,15 +202,9 @@ def _either(words: list[str], listed: list[str]) -> list[str]:
     return words or listed
 
 
-def _report(chosen: argparse.Namespace, found: "Trail", best: BestAction | None, known: "Recognised | None") -> None:
-    if chosen.json:
-        written = {"plot": chosen.plot} if chosen.plot else {}
-        scores = {} if known is None else {**known.scores._asdict(), "average_precision": known.average_precision}
-        scored = {"scores": scores} if scores else {}
-        print_json({"model": chosen.model, **found.facts(), **(best or {}), **scored, **written})
-        return
-    print(f"{chosen.model}, {'smoothed' if chosen.smooth else 'filtered'}")
-    print(table(["t", *found.heads()], _rows(found), len(found.beliefs)))
+def _report(found: "Trail", best: BestAction | None, known: "Recognised | None") -> None:
+    rows = ([str(t), *found.row(t)] for t in range(len(found.beliefs)))
+    print(table(["t", *found.heads()], rows, len(found.beliefs)))
     summary = [("log-likelihood", f"{number(found.log_likelihood)} nats")]
     if found.path is not None and not isnan(found.path_log_probability):
         summary.append(("log-probability of the path", f"{number(found.path_log_probability)} nats"))
@@ -208,16 +217,6 @@ def _report(chosen: argparse.Namespace, found: "Trail", best: BestAction | None,
     if known is not None:
         head = ["state", "precision", "recall", "F", "average precision"]
         print(table(head, _scored(found, known), len(known.scores.recall)))
-    if chosen.plot:
-        print(f"  written: {chosen.plot}")
-    if not (chosen.smooth or chosen.decode or best):
-        options = "--smooth, --decode or --best-action" if "action" in found.seen else "--smooth, or --decode"
-        print_note(f"next: the same command with {options}")
-
-
-def _rows(found: "Trail") -> Iterator[list[str]]:
-    for t in range(len(found.beliefs)):
-        yield [str(t), *found.row(t)]
 
 
 def _scored(found: "Trail", known: "Recognised") -> Iterator[list[str]]:

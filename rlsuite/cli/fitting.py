@@ -1,14 +1,14 @@
 """``rlsuite fit DATA``: a hidden Markov model from observations, by counting or by expectation maximisation."""
 
-import argparse
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from math import log
-from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from rlsuite.cli.options import Commands, add_command, whole_number
-from rlsuite.cli.output import check_writable, columns, number, print_json, print_note, table
+from rlsuite.cli.options import whole_number
+from rlsuite.cli.output import AgentFile, columns, number, print_json, print_note, table
 from rlsuite.errors import FileError, ParameterError, unknown
 
 if TYPE_CHECKING:
@@ -40,47 +40,60 @@ class Data(NamedTuple):
     states: list[str] | None
 
 
-def add(commands: Commands) -> None:
-    """Describe the command."""
-    parser = add_command(commands, "fit", run)
-    parser.add_argument("data", metavar="DATA", help="a table in CSV, or a text file of observations")
-    parser.add_argument(
-        "--states",
-        type=_whole_numbers,
-        metavar="K,...",
-        help="number of hidden states; of several, such as 1,2,3, the best is chosen",
-    )
-    parser.add_argument(
-        "--criterion", default="bic", metavar="NAME", help="what chooses: bic, aic or held-out (default bic)"
-    )
-    parser.add_argument(
-        "--emission",
-        metavar="NAME,...",
-        help="categorical, gaussian or poisson, for all columns or for each (default: categorical for whole numbers)",
-    )
-    parser.add_argument(
-        "--durations",
-        metavar="NAME",
-        help="how long states last: poisson, negative-binomial, or a number of steps, up to which any duration has a "
-        "probability of its own (a hidden semi-Markov model, which begins with the plain one)",
-    )
-    parser.add_argument(
-        "--columns", metavar="TITLE,...", help="the columns that are observations (default: those called observation)"
-    )
-    parser.add_argument(
-        "--group", metavar="TITLE", help="the column that is another one in each sequence (default: episode)"
-    )
-    parser.add_argument("--prior", type=float, metavar="C", help="pseudo-count of everything (default 0)")
-    parser.add_argument("--restarts", type=whole_number, default=1, metavar="N", help="random starts (default 1)")
-    parser.add_argument("--seed", type=whole_number, default=0, metavar="N", help="of the random starts (default 0)")
-    parser.add_argument("--save", metavar="FILE.npz", help="write the model; 'rlsuite filter FILE.npz' uses it")
+@dataclass(frozen=True)
+class Fit:
+    """Model.
+
+    Parameters
+    ----------
+    data : DATA
+        a table in CSV, or a text file of observations
+    states : K,...
+        number of hidden states; of several, such as 1,2,3, the best is chosen
+    criterion : NAME
+        what chooses: bic, aic or held-out (default bic)
+    emission : NAME,...
+        categorical, gaussian or poisson, for all columns or for each (default: categorical for whole numbers)
+    durations : NAME
+        how long states last: poisson, negative-binomial, or a number of steps, up to which any duration has a
+        probability of its own (a hidden semi-Markov model, which begins with the plain one)
+    columns : TITLE,...
+        the columns that are observations (default: those called observation)
+    group : TITLE
+        the column that is another one in each sequence (default: episode)
+    prior : C
+        pseudo-count of everything (default 0)
+    restarts : N
+        random starts (default 1)
+    seed : N
+        of the random starts (default 0)
+    save : FILE.npz
+        write the model; 'rlsuite filter FILE.npz' uses it
+    json
+        print the result as JSON
+    """
+
+    data: str
+    _: KW_ONLY
+    states: str | None = None
+    criterion: str = "bic"
+    emission: str | None = None
+    durations: str | None = None
+    columns: str | None = None
+    group: str | None = None
+    prior: float | None = None
+    restarts: int = 1
+    seed: int = 0
+    save: AgentFile | None = None
+    json: bool = False
+
+    @cached_property
+    def n_states(self) -> list[int]:
+        """The numbers of states that are tried; empty if none is given."""
+        return [] if self.states is None else [whole_number(part) for part in self.states.split(",")]
 
 
-def _whole_numbers(text: str) -> list[int]:
-    return [whole_number(part) for part in text.split(",")]
-
-
-def run(chosen: argparse.Namespace) -> int:
+def fit(asked: Fit) -> int:
     """Learn a hidden Markov model from a file of observations.
 
     Learn a hidden Markov model. Where the file has a column 'state', its states are counted; with --states, or without
@@ -99,48 +112,44 @@ def run(chosen: argparse.Namespace) -> int:
     rlsuite fit meter.csv --states 2 --emission gaussian --durations poisson --save machine.npz
     rlsuite fit sensor.csv --states 2 --columns temperature,vibration --group run
     """
-    if chosen.save:
-        check_writable(Path(chosen.save), "--save", (".npz",))
-    _check(chosen)
-    data = _read(chosen)
-    choice = None
-    if chosen.states is None and data.states is not None and not chosen.durations:
-        model, how = _counted(data, data.states, chosen.prior or 0.0), "counting"
-    elif chosen.states is None:
-        hidden = f"{chosen.data} has no column {STATE!r}" if data.states is None else "--durations learns hidden states"
+    _check(asked)
+    data = _read(asked)
+    choice, how = None, "expectation maximisation"
+    if not asked.n_states and data.states is not None and not asked.durations:
+        model, how = _counted(data, data.states, asked.prior or 0.0), "counting"
+    elif not asked.n_states:
+        hidden = f"{asked.data} has no column {STATE!r}" if data.states is None else "--durations learns hidden states"
         raise ParameterError(f"{hidden}: give --states K, how many hidden states there are")
-    elif len(chosen.states) == 1:
-        model, how = _learned(chosen, data, chosen.states[0]), "expectation maximisation"
+    elif len(asked.n_states) == 1:
+        model = _learned(asked, data, asked.n_states[0])
     else:
-        choice = _chosen(chosen, data)
-        model, how = choice.hmm, "expectation maximisation"
-    found: Learned = model
-    if chosen.durations:
-        found = _lasting(chosen, data, model)
-    if chosen.save:
-        found.write(chosen.save)
-    _report(chosen, data, found, how, choice)
+        choice = _chosen(asked, data)
+        model = choice.hmm
+    found: Learned = _lasting(asked.durations, asked.prior, data, model) if asked.durations else model
+    if asked.save:
+        found.write(asked.save)
+    _report(asked, data, found, how, choice)
     return 0
 
 
-def _check(chosen: argparse.Namespace) -> None:
+def _check(asked: Fit) -> None:
     """Raise if flags do not go together."""
-    if chosen.durations and chosen.states is not None and len(chosen.states) > 1:
+    if asked.durations and len(asked.n_states) > 1:
         raise ParameterError(
-            f"--durations: --states {','.join(map(str, chosen.states))} chooses among plain models; give one number, "
-            "and compare the BIC of each"
+            f"--durations: --states {asked.states} chooses among plain models; give one number, and compare the BIC of "
+            "each"
         )
-    if chosen.durations and chosen.durations not in FAMILIES and not chosen.durations.isdigit():
-        raise ParameterError(f"{unknown('--durations', chosen.durations, FAMILIES)}; or a number of steps")
+    if asked.durations and asked.durations not in FAMILIES and not asked.durations.isdigit():
+        raise ParameterError(f"{unknown('--durations', asked.durations, FAMILIES)}; or a number of steps")
 
 
-def _read(chosen: argparse.Namespace) -> Data:
+def _read(asked: Fit) -> Data:
     import numpy as np
 
     from rlsuite.cli.filter_table import EPISODE, PART, observed, split, titled
 
-    path, emission = chosen.data, chosen.emission
-    words = titled(path, split(chosen.columns or ""), chosen.group)
+    path, emission = asked.data, asked.emission
+    words = titled(path, split(asked.columns or ""), asked.group)
     seen = [_observations(path, words[title]) for title in observed(words)]
     names = [title.removeprefix(PART) for title in observed(words)]
     families = emission.split(",") if emission else [SYMBOLS if column.symbols else "gaussian" for column in seen]
@@ -245,14 +254,14 @@ def _moves(data: Data) -> bool:
     return max(data.lengths) > 1
 
 
-def _learned(chosen: argparse.Namespace, data: Data, n_states: int) -> "HMM":
+def _learned(asked: Fit, data: Data, n_states: int) -> "HMM":
     from rlsuite.inference import random_hmm
 
-    first = random_hmm(data.z, n_states, _emission(data), seed=chosen.seed)
-    return first.fit(data.z, data.lengths, restarts=chosen.restarts, prior=chosen.prior, seed=chosen.seed)
+    first = random_hmm(data.z, n_states, _emission(data), seed=asked.seed)
+    return first.fit(data.z, data.lengths, restarts=asked.restarts, prior=asked.prior, seed=asked.seed)
 
 
-def _lasting(chosen: argparse.Namespace, data: Data, plain: "HMM") -> "HSMM":
+def _lasting(durations: str, prior: float | None, data: Data, plain: "HMM") -> "HSMM":
     """A model with durations that begins with the plain one, whose states may not last for ever."""
     import numpy as np
 
@@ -260,26 +269,27 @@ def _lasting(chosen: argparse.Namespace, data: Data, plain: "HMM") -> "HSMM":
 
     matrix = plain.sparse_transition.toarray() + 1.0 / len(data.z)
     plain = plain.replace(transition=matrix / np.sum(matrix, axis=1, keepdims=True))
-    first = HSMM.from_hmm(plain, FAMILIES.get(chosen.durations) or int(chosen.durations))
-    return first.fit(data.z, data.lengths, prior=chosen.prior)
+    first = HSMM.from_hmm(plain, FAMILIES.get(durations) or int(durations))
+    return first.fit(data.z, data.lengths, prior=prior)
 
 
-def _chosen(chosen: argparse.Namespace, data: Data) -> "Selection":
+def _chosen(asked: Fit, data: Data) -> "Selection":
     from rlsuite.inference import choose_n_states
 
+    criterion: Any = asked.criterion.replace("-", "_")
     return choose_n_states(
         data.z,
-        chosen.states,
+        asked.n_states,
         _emission(data),
         data.lengths,
-        criterion=chosen.criterion.replace("-", "_"),
-        restarts=chosen.restarts,
-        prior=chosen.prior,
-        seed=chosen.seed,
+        criterion=criterion,
+        restarts=asked.restarts,
+        prior=asked.prior,
+        seed=asked.seed,
     )
 
 
-def _report(chosen: argparse.Namespace, data: Data, model: "Learned", how: str, choice: "Selection | None") -> None:
+def _report(asked: Fit, data: Data, model: "Learned", how: str, choice: "Selection | None") -> None:
     from rlsuite.inference import HMM, HSMM, Product
     from rlsuite.models import MarkovChain
 
@@ -292,7 +302,7 @@ def _report(chosen: argparse.Namespace, data: Data, model: "Learned", how: str, 
     long_run = None
     if chain is not None and len(laws := chain.stationary_laws()) == 1:
         long_run = laws[0]
-    if chosen.json:
+    if asked.json:
         learned = {
             name: {"kind": type(one).__name__, **_symbols(one), **_arrays(one)} for name, one in channels.items()
         }
@@ -303,7 +313,7 @@ def _report(chosen: argparse.Namespace, data: Data, model: "Learned", how: str, 
             own = {"durations": {"kind": type(model.durations).__name__, **model.durations.arrays()}}
         print_json(
             {
-                "data": chosen.data,
+                "data": asked.data,
                 "by": how,
                 **({} if choice is None else {"tried": _tried(choice)}),
                 "log_likelihood": log_likelihood,
@@ -313,7 +323,7 @@ def _report(chosen: argparse.Namespace, data: Data, model: "Learned", how: str, 
                 "transition": model.sparse_transition.toarray(),
                 **own,
                 "emission": learned if isinstance(emission, Product) else next(iter(learned.values())),
-                **({"save": chosen.save} if chosen.save else {}),
+                **({"save": asked.save} if asked.save else {}),
             }
         )
         return
@@ -321,7 +331,7 @@ def _report(chosen: argparse.Namespace, data: Data, model: "Learned", how: str, 
 
     states = names(model.state_labels, model.n_states)
     sequence = "1 sequence" if len(data.lengths) == 1 else f"{len(data.lengths)} sequences"
-    print(f"{chosen.data}: {len(data.z):,} observations in {sequence}, {how}")
+    print(f"{asked.data}: {len(data.z):,} observations in {sequence}, {how}")
     if choice is not None:
         tried = _tried(choice)
         print(table(list(tried[0]), [list(map(number, row.values())) for row in tried], len(tried)))
@@ -335,18 +345,18 @@ def _report(chosen: argparse.Namespace, data: Data, model: "Learned", how: str, 
     if chain is not None and _moves(data):
         summary.append(("regular chain", "yes" if chain.is_regular else "no"))
     print(columns(summary))
-    if chosen.save:
-        print(f"  written: {chosen.save}")
-    if not chosen.save:
+    if asked.save:
+        print(f"  written: {asked.save}")
+    if not asked.save:
         print_note("next: the same with --save hmm.npz")
     elif isinstance(emission, Product):
-        print_note(f"next: rlsuite filter {chosen.save} --file {chosen.data}{_columns_of(chosen)}")
+        print_note(f"next: rlsuite filter {asked.save} --file {asked.data}{_columns_of(asked)}")
     else:
-        print_note(f"next: rlsuite filter {chosen.save} {_first_words(data)} --smooth")
+        print_note(f"next: rlsuite filter {asked.save} {_first_words(data)} --smooth")
 
 
-def _columns_of(chosen: argparse.Namespace) -> str:
-    return f" --columns {quote(chosen.columns)}" if chosen.columns else ""
+def _columns_of(asked: Fit) -> str:
+    return f" --columns {quote(asked.columns)}" if asked.columns else ""
 
 
 def _first_words(data: Data) -> str:

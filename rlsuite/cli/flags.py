@@ -1,8 +1,9 @@
-"""Flags from signatures: each parameter of an agent is one, under the same name in every command that takes agents.
+"""Commands from functions: flags, their conversion and their help, from signatures, fields and docstrings.
 
-A command whose parser has `add_agent_flags` holds what was typed of agents in ``chosen.parameters``, as texts
-``name=VALUE`` and ``name.key=VALUE`` in their order; `agent_of` makes the agent. Its class is looked up when a flag is
-read that the command itself does not have, or for its help.
+A command is a function. What it takes by position is a word, a parameter after the star is a flag; a parameter whose
+type is a dataclass is a group of flags, and the command gets an object of it. Docstrings in NumPy's style have the
+help: ``steps : N`` and a text; N stands for the value. Each parameter of an agent is a flag, too, under the same name
+in every command that takes agents: the class is looked up when a flag is read that the command itself does not have.
 """
 
 import argparse
@@ -10,26 +11,66 @@ import dataclasses
 import inspect
 import re
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Union, get_args, get_origin
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, Union, get_args, get_origin
 
-from rlsuite.cli.options import Keywords, keywords, literal
+from rlsuite.cli.options import Keywords, keywords, literal, number_or_none, whole_number
+from rlsuite.cli.output import check_writable
 from rlsuite.errors import ParameterError, RlsuiteError, unknown
 from rlsuite.synonyms import in_dashes
 
 if TYPE_CHECKING:
     from rlsuite.agents import Agent
 
-TYPED = "parameters"
-"""Where a command keeps what was typed of agents."""
+EXAMPLES = "examples:"
+"""The heading of the last part of a command's help."""
+
+SHORT = {"output": ["-o"]}
+"""Flags that have a short form, too."""
+
+
+TYPED = "agent"
+"""Where a command keeps what was typed of agents, as texts ``name=VALUE`` and ``name.key=VALUE`` in their order."""
+
+
+CONVERSIONS: dict[object, Callable[[str], object]] = {int: whole_number, float: float}
+"""What makes a value of the text of a word or a flag, by its type; texts stay."""
+
+
+class Typed(NamedTuple):
+    """What was typed; a command gets it if it has a parameter of this type."""
+
+    words: list[str]
+    parser: argparse.ArgumentParser
+
+    def allow(self, flags: str, because: str) -> None:
+        """Raise ParameterError if a flag was typed that is not among these, which stand in one text."""
+        for word in self.words:
+            flag = word.partition("=")[0]
+            if flag.startswith("--") and flag.removeprefix("--") not in flags.split():
+                raise ParameterError(f"{flag}{because}")
+
+
+class Commands(Protocol):
+    """What ``argparse`` returns for the commands of a program."""
+
+    def add_parser(self, name: str, **how: Any) -> argparse.ArgumentParser:
+        """Return the parser of a new command."""
+        ...
 
 
 class Parameter(NamedTuple):
-    """A parameter of a class."""
+    """A parameter of a command, of a group of flags, or of an agent."""
 
     hint: Any
-    about: str
+    shown: str = ""
+    """What stands for its value in a help, or its type."""
+    about: str = ""
+    default: Any = None
+    is_word: bool = False
 
     @property
     def is_flag(self) -> bool:
@@ -37,21 +78,22 @@ class Parameter(NamedTuple):
         return bool in parts(self.hint)
 
 
-def documented(kind: Any) -> dict[str, str]:
-    r"""The texts of the parameters in the docstrings, in NumPy style, of a class and its bases.
+def documented(kind: Any) -> dict[str, tuple[str, str]]:
+    r"""What a docstring in NumPy's style says of each parameter, behind the colon and below; of a class and its bases.
 
     >>> class Rule:
     ...     "A rule.\n\nParameters\n----------\nlow, high : float\n    The ends,\n    both.\n\nRaises"
     >>> documented(Rule)
-    {'low': 'The ends, both.', 'high': 'The ends, both.'}
+    {'low': ('float', 'The ends, both.'), 'high': ('float', 'The ends, both.')}
     """
-    found: dict[str, str] = {}
-    for one in reversed(kind.__mro__):
+    found: dict[str, tuple[str, str]] = {}
+    for one in reversed(kind.__mro__ if isinstance(kind, type) else (kind,)):
         doc = inspect.cleandoc(one.__doc__ or "")
         section = re.search(r"^Parameters\n-+\n(.*?)(?:\n\n(?=\S)|\Z)", doc, flags=re.DOTALL | re.MULTILINE)
         for entry in re.split(r"\n(?=\S)", section[1]) if section else ():
             head, _, text = entry.partition("\n")
-            found |= dict.fromkeys(head.partition(" : ")[0].split(", "), " ".join(text.replace("``", "`").split()))
+            names, _, shown = head.partition(" : ")
+            found |= dict.fromkeys(names.split(", "), (shown, " ".join(text.replace("``", "`").split())))
     return found
 
 
@@ -59,7 +101,103 @@ def parts(hint: Any) -> tuple[Any, ...]:
     """The members of a union; of another type, that type."""
     if get_origin(hint) is Annotated:
         return parts(get_args(hint)[0])
-    return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    inner = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else None
+    return (hint,) if inner is None else tuple(part for one in inner for part in parts(one))
+
+
+def suffixes_of(hint: Any) -> tuple[str, ...]:
+    """The suffixes of a file that is written, which stand in its type: ``Annotated[str, (".png", ".svg")]``."""
+    if get_origin(hint) is Annotated:
+        return get_args(hint)[1]
+    return next((found for one in get_args(hint) if (found := suffixes_of(one))), ())
+
+
+def signature_of(function: Any) -> dict[str, Parameter]:
+    """The parameters of a function, or of a group of flags."""
+    said = documented(function)
+    return {
+        name: Parameter(one.annotation, *said.get(name, ("", "")), one.default, one.kind is not one.KEYWORD_ONLY)
+        for name, one in inspect.signature(function).parameters.items()
+    }
+
+
+def add_command(commands: Commands, name: str, function: Callable[..., int]) -> argparse.ArgumentParser:
+    """A command, with the flags of a function's parameters; its help is the docstring.
+
+    Its first sentence is listed, the next paragraph describes it, others follow the flags. The examples at its end are
+    commands to copy; tests run them in the order of all helps, in one folder.
+    """
+    text, _, examples = inspect.cleandoc(function.__doc__ or "").partition("\n\nExamples\n--------\n")
+    first, _, others = text.partition("\n\nParameters\n")[0].partition("\n\n")
+    description, _, epilog = others.partition("\n\n")
+    listed = "\n  ".join([EXAMPLES, *examples.splitlines()])
+    parser = commands.add_parser(
+        name,
+        help=first[:1].lower() + first[1:].rstrip("."),
+        description=description or first,
+        epilog=f"{epilog}\n\n{listed}" if epilog else listed,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=function)
+    for key, one in signature_of(function).items():
+        if dataclasses.is_dataclass(one.hint):
+            title, _, about = (inspect.getdoc(one.hint) or "").partition("\n\nParameters\n")[0].partition("\n\n")
+            group = parser.add_argument_group(title.rstrip("."), about.replace("\n", " ") or None)
+            for inner, part in signature_of(one.hint).items():
+                _add(parser if part.is_word else group, inner, part)
+        elif one.hint is not Typed:
+            _add(parser, key, one)
+    return parser
+
+
+def _add(parser: Any, name: str, one: Parameter) -> None:
+    """A word or a flag of a command."""
+    kinds = [part for part in parts(one.hint) if part is not type(None)]
+    kind: Any = get_origin(kinds[0]) or kinds[0]
+    inner = get_args(kinds[0])
+    how: Keywords = {"help": one.about.replace("%", "%%") or None, "metavar": one.shown or None}
+    required = one.default is inspect.Parameter.empty
+    if kind is bool:
+        how = {"help": how["help"], "default": one.default}
+        how["action"] = "store_true" if one.default is False else argparse.BooleanOptionalAction
+    elif kind is tuple and inner[-1] is ...:
+        how |= {"nargs": "+"}
+    elif kind is tuple:
+        how |= {"nargs": len(inner), "metavar": tuple(one.shown.split()), "type": number_or_none}
+    else:
+        how["type"] = CONVERSIONS.get(kind, str)
+        if kind is Sequence:
+            how |= {"nargs": "+" if required else "*"} if one.is_word else {"action": "append", "default": []}
+        elif one.is_word:
+            how |= {"nargs": None if required else "?"}
+        if kind is not Sequence and not required:
+            how["default"] = one.default
+    flag = f"--{in_dashes(name).rstrip('-')}"
+    parser.add_argument(
+        *([name] if one.is_word else [*SHORT.get(name, ()), flag]), **how, **({} if one.is_word else {"dest": name})
+    )
+
+
+def call(chosen: argparse.Namespace, typed: Typed) -> int:
+    """Run the command that was chosen, after a look at the files that it is going to write.
+
+    Raises
+    ------
+    ParameterError, FileError
+        If a file cannot be written; and what the command raises.
+    """
+
+    def value(name: str, one: Parameter) -> Any:
+        if one.hint is Typed:
+            return typed
+        if dataclasses.is_dataclass(one.hint):
+            return one.hint(**{key: value(key, part) for key, part in signature_of(one.hint).items()})  # pyright: ignore
+        given = getattr(chosen, name)
+        if given and (suffixes := suffixes_of(one.hint)):
+            check_writable(Path(given), f"--{in_dashes(name)}", suffixes)
+        return given
+
+    return chosen.run(**{name: value(name, one) for name, one in signature_of(chosen.run).items()})
 
 
 def parameters_of(kind: type) -> dict[str, Parameter]:
@@ -67,8 +205,8 @@ def parameters_of(kind: type) -> dict[str, Parameter]:
     from rlsuite.experiments.lookup import keys_of
 
     hints = {field.name: field.type for field in dataclasses.fields(kind)}
-    about = documented(kind)
-    return {name: Parameter(hints.get(name, int), about.get(name, "")) for name in keys_of(kind)}
+    said = documented(kind)
+    return {name: Parameter(hints.get(name, int), *said.get(name, ("", ""))) for name in keys_of(kind)}
 
 
 def explorations() -> dict[str, dict[str, Parameter]]:
@@ -78,27 +216,66 @@ def explorations() -> dict[str, dict[str, Parameter]]:
     found: dict[str, dict[str, Parameter]] = {}
     for name, kind in choices("exploration")[1].items():
         listed = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()  # a user's own may have no fields
-        found[name] = {one.name: Parameter(one.type, documented(kind).get(one.name, "")) for one in listed}
+        found[name] = {one.name: Parameter(one.type, *documented(kind).get(one.name, ("", ""))) for one in listed}
     return found
 
 
-def add_agent_flags(parser: argparse.ArgumentParser) -> None:
-    """Let a command take parameters of agents."""
-    group = parser.add_argument_group(
-        "agent",
-        "Every parameter of the agent is a flag, such as --gamma 0.9, --learning-rate VALUE, and --epsilon VALUE of "
-        "its exploration; --help behind the name of an agent lists them. VALUE is a number, or a schedule such as "
-        "linear:1.0:0.1:5000, exponential:1.0:0.999, inverse:1.0:visits; a unit (steps, episodes, visits) comes last. "
-        "A class is a name, module:Class or file.py:Class, and its parameters follow it: --features tile-coding "
-        "--features.n-tilings 4; features given several times see what the one before makes.",
-    )
-    how: Keywords = {"action": "append", "default": []}
-    group.add_argument("--agent", dest=TYPED, **how, metavar="KEY=VALUE", help="the same, in another way")
+@dataclass(frozen=True, kw_only=True)
+class AgentFlags:
+    """Agent.
+
+    Every parameter of the agent is a flag, such as --gamma 0.9, --learning-rate VALUE, and --epsilon VALUE of its
+    exploration; --help behind the name of an agent lists them. VALUE is a number, or a schedule such as
+    linear:1.0:0.1:5000, exponential:1.0:0.999, inverse:1.0:visits; a unit (steps, episodes, visits) comes last. A class
+    is a name, module:Class or file.py:Class, and its parameters follow it: --features tile-coding --features.n-tilings
+    4; features given several times see what the one before makes.
+
+    Parameters
+    ----------
+    agent : KEY=VALUE
+        the same, in another way
+    """
+
+    agent: Sequence[str] = ()
+
+    def made(self, name: str) -> "Agent":
+        """The agent of a name that the flags describe.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such agent, or it does not take a parameter.
+        """
+        from rlsuite.experiments.lookup import find_agent_class, place_features
+        from rlsuite.registry import build_agent
+
+        kind = find_agent_class(name)
+        own = parameters_of(kind)
+        texts: dict[str, list[str]] = {}
+        for pair in self.agent:
+            path, equals, text = pair.partition("=")
+            key, dot, inner = path.partition(".")
+            if not equals or not key.isidentifier():
+                raise ParameterError(f"--agent {pair!r} is not of the form key=value")
+            texts.setdefault(key, []).append(f".{inner}={text}" if dot else text)
+        others = explorations() if "exploration" in own else {}
+        moved = {
+            key: texts.pop(key)[-1] for key in [*texts] if key not in own and any(key in one for one in others.values())
+        }
+        plain = {key: _value(key, own, given) for key, given in texts.items()}
+        if "values" in plain and ({"features", "fit_on"} & plain.keys()):
+            raise ParameterError(
+                "--values has its own features: write --values linear --values.features MAP --values.fit_on N, or "
+                "leave --values out; a network has them, too"
+            )
+        if moved:
+            plain["exploration"] = _exploration(plain.get("exploration"), moved, others)
+        return build_agent({"name": kind.__name__, **place_features(kind, plain)})
 
 
 def takes_agents(parser: argparse.ArgumentParser) -> bool:
     """Whether a command takes parameters of agents."""
-    return any(action.dest == TYPED for action in parser._actions)
+    return any(action.dest == TYPED and action.metavar == "KEY=VALUE" for action in parser._actions)
 
 
 def add_parameters(parser: argparse.ArgumentParser, kinds: Sequence[type]) -> None:
@@ -106,13 +283,12 @@ def add_parameters(parser: argparse.ArgumentParser, kinds: Sequence[type]) -> No
     for kind in kinds:
         own = parameters_of(kind)
         others = explorations() if "exploration" in own else {}
-        _add(parser, f"parameters of {in_dashes(kind.__name__)}", own)
-        _add(
-            parser, "parameters of its exploration", {key: one for part in others.values() for key, one in part.items()}
-        )
+        _add_to_agent(parser, f"parameters of {in_dashes(kind.__name__)}", own)
+        of_exploration = {key: one for part in others.values() for key, one in part.items()}
+        _add_to_agent(parser, "parameters of its exploration", of_exploration)
 
 
-def _add(parser: argparse.ArgumentParser, title: str, listed: Mapping[str, Parameter]) -> None:
+def _add_to_agent(parser: argparse.ArgumentParser, title: str, listed: Mapping[str, Parameter]) -> None:
     group = parser.add_argument_group(title)
     for name, one in listed.items():
         flag = in_dashes(name).rstrip("-")
@@ -254,65 +430,6 @@ def named(flag: str, texts: Sequence[str]) -> Any:
     if len(found) > 1 and flag == "--values":
         raise ParameterError(f"--values is given {len(found)} times, but an agent learns its values in one of them")
     return found[0] if len(found) == 1 else found
-
-
-def agent_class(chosen: argparse.Namespace) -> Any:
-    """The class of the agent that is named.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such agent.
-    """
-    from rlsuite.core.described import match
-    from rlsuite.experiments.lookup import find_agent_class
-    from rlsuite.registry import learner_classes
-
-    try:
-        return find_agent_class(chosen.agent_name)
-    except ParameterError as error:
-        if match(str(chosen.environment), learner_classes()) is None:
-            raise
-        raise ParameterError(
-            f"the agent comes first: rlsuite {chosen.command} {chosen.environment} {chosen.agent_name}"
-        ) from error
-
-
-def agent_of(chosen: argparse.Namespace) -> "Agent":
-    """The agent that the flags describe.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such agent, or it does not take a parameter.
-    """
-    from rlsuite.experiments.lookup import place_features
-    from rlsuite.registry import build_agent
-
-    kind = agent_class(chosen)
-    own = parameters_of(kind)
-    texts: dict[str, list[str]] = {}
-    for pair in chosen.parameters:
-        path, equals, text = pair.partition("=")
-        name, dot, key = path.partition(".")
-        if not equals or not name.isidentifier():
-            raise ParameterError(f"--agent {pair!r} is not of the form key=value")
-        texts.setdefault(name, []).append(f".{key}={text}" if dot else text)
-    others = explorations() if "exploration" in own else {}
-    moved = {
-        name: texts.pop(name)[-1]
-        for name in [*texts]
-        if name not in own and any(name in one for one in others.values())
-    }
-    plain = {name: _value(name, own, given) for name, given in texts.items()}
-    if "values" in plain and ({"features", "fit_on"} & plain.keys()):
-        raise ParameterError(
-            "--values has its own features: write --values linear --values.features MAP --values.fit_on N, or leave "
-            "--values out; a network has them, too"
-        )
-    if moved:
-        plain["exploration"] = _exploration(plain.get("exploration"), moved, others)
-    return build_agent({"name": kind.__name__, **place_features(kind, plain)})
 
 
 def _value(name: str, known: Mapping[str, Parameter], texts: Sequence[str]) -> Any:

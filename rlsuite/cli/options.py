@@ -6,10 +6,11 @@ import inspect
 import re
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rlsuite.errors import ParameterError, RlsuiteError, RlsuiteWarning
+from rlsuite.errors import ParameterError, RlsuiteWarning
 from rlsuite.synonyms import in_dashes
 
 if TYPE_CHECKING:
@@ -19,91 +20,164 @@ Keywords: TypeAlias = dict[str, Any]
 """Keywords of a function or a class, whose parameters have types of their own."""
 
 
-class Commands(Protocol):
-    """What ``argparse`` returns for the commands of a program."""
+@dataclass(frozen=True)
+class EnvFlags:
+    """Environment.
 
-    def add_parser(
-        self, name: str, *, help: str, description: str | None = None, epilog: str | None = None, allow_abbrev: bool
-    ) -> argparse.ArgumentParser:
-        """Return the parser of a new command."""
-        ...
+    Parameters
+    ----------
+    env : KEY=VALUE
+        keyword of the environment, such as slip=0.2
+    observe : WHAT
+        what is shown of the state: cell (row and column), belief, belief-grid, belief-grid:20 (twentieths)
+    max_episode_steps : N
+        truncate every episode after this many steps
+    """
+
+    _: KW_ONLY
+    env: Sequence[str] = ()
+    observe: str | None = None
+    max_episode_steps: int | None = None
+
+    @property
+    def words(self) -> list[str]:
+        """The same keywords as texts."""
+        return [*self.env, *([f"observe={self.observe}"] if self.observe else [])]
+
+    @property
+    def keywords(self) -> Keywords:
+        """Keywords of the environment, its time limit among them."""
+        limit = self.max_episode_steps
+        return keywords("--env", self.words) | ({} if limit is None else {"max_episode_steps": limit})
+
+    def made(self, name: str) -> "Env":
+        """The environment of a name, with these keywords."""
+        from rlsuite.environments.finding import find_env
+
+        return find_env(name, **self.keywords)
 
 
-class TakesFlags(Protocol):
-    """A parser of ``argparse``, or a group of its arguments."""
+@dataclass(frozen=True)
+class Length:
+    """Length.
 
-    def add_argument(self, *flags: str, **how: Any) -> object:
-        """Add a flag."""
-        ...
+    Parameters
+    ----------
+    steps : N
+        length of a run (default 10,000); 10k, 1e4 and 10_000 are the same
+    episodes : N
+        length of a run in episodes
+    """
+
+    _: KW_ONLY
+    steps: int | None = None
+    episodes: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.steps is not None and self.episodes is not None:
+            raise ParameterError("--steps and --episodes both say how long a run is: leave one of them out")
+
+    @property
+    def keywords(self) -> dict[str, int | None]:
+        """Keywords of what learns."""
+        steps = DEFAULT_STEPS if self.steps is self.episodes is None else self.steps
+        return {"steps": steps, "episodes": self.episodes}
+
+    def amount(self) -> int:
+        """How many steps, or episodes."""
+        return self.steps or self.episodes or DEFAULT_STEPS
+
+    def flags(self, times: int = 1) -> list[str]:
+        """The flags for a run that is so many times as long."""
+        return ["--episodes" if self.episodes else "--steps", str(times * self.amount())]
 
 
+@dataclass(frozen=True)
+class Work:
+    """Work.
+
+    Parameters
+    ----------
+    workers : N
+        cores to use (default all): threads in the compiled loop, else processes, where they make it faster
+    """
+
+    _: KW_ONLY
+    workers: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.workers < 1:
+            raise ParameterError(f"--workers {self.workers} is less than 1; leave it out to use all cores")
+
+    @property
+    def cores(self) -> int:
+        """How many cores to use: the number typed, or all that this process may use."""
+        from rlsuite.core.threads import usable_cores
+
+        return usable_cores() if self.workers is None else self.workers
+
+
+@dataclass(frozen=True)
+class Loops(Work):
+    """Work.
+
+    Parameters
+    ----------
+    loop : LOOP
+        auto, compiled or stepwise (default auto); it does not change the results
+    tabulate
+        build a table by probing the environment, or fail / never build one (default: only with --loop compiled)
+    """
+
+    _: KW_ONLY
+    loop: str = "auto"
+    tabulate: bool | None = None
+
+    @property
+    def keywords(self) -> Keywords:
+        """Keywords of what learns."""
+        return {"loop": self.loop, "tabulate": self.tabulate}
+
+
+@dataclass(frozen=True)
+class Look:
+    """Look of the figure.
+
+    Parameters
+    ----------
+    title : TEXT
+        title of the figure
+    xlim : LOW HIGH
+        limits of the x axis; none for an end that fits
+    ylim : LOW HIGH
+        limits of the y axis; none for an end that fits
+    context : WHERE
+        notebook, paper or slides: where the figure is shown
+    """
+
+    _: KW_ONLY
+    title: str | None = None
+    xlim: tuple[float | None, float | None] | None = None
+    ylim: tuple[float | None, float | None] | None = None
+    context: str | None = None
+
+    @property
+    def keywords(self) -> Keywords:
+        """Keywords of a figure."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+    def of(self, plot: str | None) -> Keywords:
+        """Keywords of the figure that is drawn; raises ParameterError if there are some, and there is none."""
+        if self.keywords and not plot:
+            raise ParameterError(
+                f"--{next(iter(self.keywords))} applies only to the figure of --plot: add --plot FILE.png"
+            )
+        return self.keywords
+
+
+DEFAULT_STEPS = 10_000
 DEFAULT_GAMMA = 0.99
 """Discount of environments that do not have one."""
-
-
-def add_env_flags(
-    parser: argparse.ArgumentParser, metavar: str = "ENV", also: str = "", *, optional: bool = False
-) -> None:
-    """The environment, and keywords of its constructor; `also` says what may be given instead."""
-    number: Any = "?" if optional else None
-    parser.add_argument("environment", nargs=number, metavar=metavar, help=f"an id, module:Id, or file.py:Class{also}")
-    parser.add_argument(
-        "--env", action="append", default=[], metavar="KEY=VALUE", help="keyword of the environment, such as slip=0.2"
-    )
-    parser.add_argument(
-        "--observe",
-        action="append",
-        dest="env",
-        type=lambda word: f"observe={word}",
-        metavar="WHAT",
-        help="what is shown of the state: cell (row and column), belief, belief-grid, belief-grid:20 (twentieths)",
-    )
-
-
-def add_time_limit_flag(parser: argparse.ArgumentParser) -> None:
-    """The time limit of the environment."""
-    parser.add_argument(
-        "--max-episode-steps", type=whole_number, metavar="N", help="truncate every episode after this many steps"
-    )
-
-
-def add_workers_flag(parser: TakesFlags, stepped: str) -> None:
-    """The number of cores; `stepped` says what they are where the environment is stepped."""
-    parser.add_argument(
-        "--workers",
-        type=whole_number,
-        metavar="N",
-        help=f"cores to use (default all): threads in the compiled loop; where the environment is stepped, {stepped}",
-    )
-
-
-def check_workers(chosen: argparse.Namespace) -> None:
-    """Raise ParameterError if fewer than one core was typed."""
-    if chosen.workers is not None and chosen.workers < 1:
-        raise ParameterError(f"--workers {chosen.workers} is less than 1; leave it out to use all cores")
-
-
-def workers_of(chosen: argparse.Namespace) -> int:
-    """How many cores to use: the number typed, or all that this process may use."""
-    check_workers(chosen)
-    if chosen.workers is not None:
-        return chosen.workers
-    from rlsuite.core.threads import usable_cores
-
-    return usable_cores()
-
-
-def env_keywords_of(chosen: argparse.Namespace) -> Keywords:
-    """Keywords of the environment, its time limit among them."""
-    limit: int | None = chosen.max_episode_steps
-    return keywords("--env", chosen.env) | ({} if limit is None else {"max_episode_steps": limit})
-
-
-def env_of(chosen: argparse.Namespace) -> "Env":
-    """The environment that was typed, with its keywords."""
-    from rlsuite.environments.finding import find_env
-
-    return find_env(chosen.environment, **env_keywords_of(chosen))
 
 
 def command(*words: str, env: Sequence[str] = (), flags: Sequence[str] = ()) -> str:
@@ -113,52 +187,6 @@ def command(*words: str, env: Sequence[str] = (), flags: Sequence[str] = ()) -> 
     "rlsuite solve rlsuite/Maze-v0 --env 'map=small maze' --show"
     """
     return shlex.join(["rlsuite", *words, *(word for pair in env for word in ("--env", pair)), *flags])
-
-
-EXAMPLES = "examples:"
-"""The heading of the last part of a command's help."""
-
-
-def add_command(
-    commands: Commands, name: str, run: Callable[[argparse.Namespace], int], *, json: bool = True
-) -> argparse.ArgumentParser:
-    """A command, whose help is the docstring of the function that runs it.
-
-    Its first sentence is listed, the next paragraph describes it, others follow the flags. The examples at its end are
-    commands to copy; tests run them in the order of all helps, in one folder.
-    """
-    text, _, examples = inspect.cleandoc(run.__doc__ or "").partition("\n\nExamples\n--------\n")
-    first, _, others = text.partition("\n\n")
-    description, _, epilog = others.partition("\n\n")
-    listed = "\n  ".join([EXAMPLES, *examples.splitlines()])
-    parser = commands.add_parser(
-        name,
-        help=first[:1].lower() + first[1:].rstrip("."),
-        description=description or first,
-        epilog=f"{epilog}\n\n{listed}" if epilog else listed,
-        allow_abbrev=False,
-    )
-    parser.set_defaults(run=run)
-    if json:
-        add_json_flag(parser)
-    return parser
-
-
-class HelpFormatter(argparse.HelpFormatter):
-    """The help of argparse, in which each example has a line of its own."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        parts = text.split("\n\n")
-        filled = (
-            one if one.startswith(EXAMPLES) else super(HelpFormatter, self)._fill_text(one, width, indent)
-            for one in parts
-        )
-        return "\n\n".join(filled)
-
-
-def add_json_flag(parser: TakesFlags) -> None:
-    """The flag for output as JSON."""
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 _AS_IT_IS = r"\w\((?:[^()]|\([^()]*\))*\)|\((?:choices|parameters): [^)]*\)|`[^`]*`|--[\w.-]+(?:[ =][\w.]+=\S+)?"
@@ -211,13 +239,27 @@ def spelling_of(word: str) -> Callable[[str], str]:
 
 
 def whole_number(text: str) -> int:
-    """Type of flags that count something; 1e6 and 1_000_000 are the same."""
-    value = literal(text)
+    """Type of flags that count something.
+
+    >>> whole_number("1e6"), whole_number("1_000"), whole_number("20k"), whole_number("1.5M")
+    (1000000, 1000, 20000, 1500000)
+    """
+    unit = {"k": 1_000, "M": 1_000_000}.get(text[-1:], 1)
+    value = literal(text if unit == 1 else text[:-1])
+    value = value * unit if isinstance(value, int | float) else value
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return value
+
+
+def number_or_none(text: str) -> float | None:
+    """Type of an end of a range; none is one that fits."""
+    try:
+        return None if text.lower() == "none" else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number: give two, or none for an end that fits") from None
 
 
 def literal(text: str) -> Any:
@@ -255,18 +297,6 @@ def parameters(function: Callable[..., Any] | None) -> set[str]:
         return set()
     listed = inspect.signature(function).parameters.values()
     return {parameter.name for parameter in listed if parameter.kind is parameter.KEYWORD_ONLY}
-
-
-def two_agents(first: str, second: str, environment: str) -> str:
-    """Say how to compare two agents, if the words are two agents and an environment; else return an empty string."""
-    from rlsuite.experiments.lookup import find_agent_class
-
-    try:
-        for name in (first, second):
-            find_agent_class(name)
-    except RlsuiteError:
-        return ""
-    return f"train takes one agent; compare takes two: {command('compare', first, second, environment)}"
 
 
 def import_packages() -> None:

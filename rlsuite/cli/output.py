@@ -8,19 +8,24 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from rlsuite.core.narrowing import is_list, is_mapping
 from rlsuite.errors import FileError, ParameterError, unknown_suffix
 
 if TYPE_CHECKING:
     from rlsuite.models.aliases import FloatArray
+    from rlsuite.training.failures import Failure
 
 Facts: TypeAlias = dict[str, object]
 """What a command found, by name, for ``--json``."""
 
-FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
-MOVIE_SUFFIXES = (".html", ".gif", ".mp4")
+FigureFile: TypeAlias = Annotated[str, (".png", ".svg", ".pdf")]
+MovieFile: TypeAlias = Annotated[str, (".html", ".gif", ".mp4")]
+GifFile: TypeAlias = Annotated[str, (".gif",)]
+AgentFile: TypeAlias = Annotated[str, (".npz",)]
+PageFile: TypeAlias = Annotated[str, (".html",)]
+"""Files that commands write, with the suffixes that they may have."""
 
 MOST_ROWS = 200
 """Rows of a table on the screen; --json has them all."""
@@ -39,6 +44,15 @@ def print_warning(message: str) -> None:
 def print_note(message: str) -> None:
     """Print what is neither result nor error."""
     print(message, file=sys.stderr)
+
+
+def print_failures(failures: "Sequence[Failure]") -> int:
+    """Print what failed of many runs; the exit code."""
+    if failures:
+        from rlsuite.training.failures import failure_table
+
+        print_note(failure_table(failures))
+    return 1 if failures else 0
 
 
 def is_watched() -> bool:

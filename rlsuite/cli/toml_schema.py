@@ -5,7 +5,6 @@ the agents, which are found as `rlsuite agents` finds them, and names from the l
 to be beyond its type (a range, another label) only the reader says.
 """
 
-import argparse
 import inspect
 import json
 import types
@@ -14,7 +13,7 @@ from dataclasses import MISSING, Field, fields
 from typing import Annotated, Any, Final, Literal, TypeAlias, Union, get_args, get_origin
 
 from rlsuite.cli.flags import documented
-from rlsuite.cli.options import Commands, add_command, parameters
+from rlsuite.cli.options import parameters
 from rlsuite.synonyms import in_dashes
 
 Schema: TypeAlias = dict[str, Any]
@@ -29,12 +28,7 @@ ELSEWHERE: Final = {"pattern": r":|\.py$"}
 PLAIN_TYPES: Final[dict[object, str]] = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
-def add(commands: Commands) -> None:
-    """Describe the command."""
-    add_command(commands, "schema", run, json=False)
-
-
-def run(chosen: argparse.Namespace) -> int:
+def schema() -> int:
     """Print the JSON Schema of experiments, for editors.
 
     Print the JSON Schema of the TOML files of 'rlsuite run'. An editor that knows it completes keys and names, and
@@ -248,7 +242,7 @@ def _properties(kind: type, known: Schema, leave_out: Sequence[str] = ()) -> Sch
 def _with_descriptions(kind: type, parts: Schema) -> Schema:
     """The same properties, each with what the class and its bases say about it."""
     said = documented(kind)
-    return {key: {"description": said[key], **part} if key in said else part for key, part in parts.items()}
+    return {key: {"description": said[key][1], **part} if key in said else part for key, part in parts.items()}
 
 
 def _first_line(thing: object) -> str:

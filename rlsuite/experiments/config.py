@@ -17,7 +17,7 @@ from rlsuite.experiments.limits import Limits
 from rlsuite.training.budget import LOOPS, Budget, LoopChoice
 
 SEARCH: Final = ("trials", "seeds", "fresh_seeds", "measure")
-"""How much ``rlsuite search`` tries: keywords of `rlsuite.search`."""
+"""How much ``rlsuite sweep --search`` tries: keywords of `rlsuite.search`."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class AgentEntry(SaysWhatToWrite):
     setting : mapping
         Values of the parameters that a sweep varies, which `agent` has; empty without one.
     search : mapping
-        Where ``rlsuite search`` looks for better parameters, as for `rlsuite.search`.
+        Where ``rlsuite sweep --search`` looks for better parameters, as for `rlsuite.search`.
     """
 
     agent: Agent

@@ -72,12 +72,13 @@ class Experiment(Settings):
         Whether each agent is kept, too, with what it has learned: ``agents/<environment>/<agent>/seed-0007.npz`` in the
         folder of the results, which `rlsuite.load` reads.
     figures : sequence of str or dict
-        The figures that ``rlsuite plot`` draws, by default all that it can: names, or tables of a ``name`` and keywords
-        of that figure, such as ``{"name": "episode_return", "ylim": [-100, 0]}``.
+        The figures that ``rlsuite report --plot`` draws, by default all that it can: names, or tables of a ``name`` and
+        keywords of that figure, such as ``{"name": "episode_return", "ylim": [-100, 0]}``.
     name : str
         Name of the experiment.
     search : dict
-        How much ``rlsuite search`` tries: ``trials``, ``seeds``, ``fresh_seeds`` and ``measure`` of `rlsuite.search`.
+        How much ``rlsuite sweep --search`` tries: ``trials``, ``seeds``, ``fresh_seeds`` and ``measure`` of
+        `rlsuite.search`.
     limits : dict
         What a cell may take: ``seconds``, and ``memory`` by which its process may grow, such as ``"2 GB"``. A cell that
         takes more has failed; the others are learned. One call of compiled code is not interrupted.

@@ -18,7 +18,7 @@ Grid: TypeAlias = Mapping[str, Sequence[object] | Mapping[str, object]]
 MOST_SETTINGS: Final = 100_000
 """Settings that a grid may have; more are a mistake, or a question for a search."""
 
-TOO_MANY: Final = f"than {MOST_SETTINGS:,}: leave out values, or let rlsuite search find the best between two ends"
+TOO_MANY: Final = f"than {MOST_SETTINGS:,}: leave out values, or let sweep --search find the best between two ends"
 
 
 def settings(grid: Grid, what: str = "sweep") -> list[dict[str, object]]:

@@ -51,7 +51,7 @@ class ExperimentResults(dict[str, list[Results]]):
                     ]
 
     def to_frame(self) -> DataFrame:
-        """The table as a pandas DataFrame, a column for each field of `Number`; ``rlsuite runs --export`` writes it.
+        """The table as a pandas DataFrame, a column for each field of `Number`; ``rlsuite report --export`` writes it.
 
         Group it by everything but the seed, ``frame.groupby(["environment", "agent", "measure", "time"])``.
 

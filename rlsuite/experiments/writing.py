@@ -157,7 +157,7 @@ def _lock(locked: Path, folder: Path, *, shared: bool = False) -> Generator[bool
         except OSError as error:
             raise FileError(
                 f"cannot lock the folder {folder} against other writers ({error.strerror}); choose a folder on a disk "
-                "of this machine, and one for each shard; rlsuite runs --merge puts them together"
+                "of this machine, and one for each shard; rlsuite report --merge puts them together"
             ) from error
         yield held
     finally:

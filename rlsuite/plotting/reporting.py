@@ -352,7 +352,7 @@ def _illustrate(sections: Sequence[_Section], config: Config, room: int) -> None
         ]
         if too_many:
             section.notes.append(
-                f"{', '.join(dict.fromkeys(too_many))}, as the page is long enough; rlsuite plot draws figures"
+                f"{', '.join(dict.fromkeys(too_many))}, as the page is long enough; rlsuite report --plot draws figures"
             )
 
 

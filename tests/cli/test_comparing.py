@@ -3,9 +3,13 @@
 import csv
 import json
 
+import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeRegressor
 
 import rlsuite as rl
+from rlsuite.approximation import FittedQ, choose_approximator
 
 TWO = ("q-learning", "sarsa", "--env", "FrozenLake-v1", "--steps", 300, "--gamma", 0.9, "--workers", 1)
 
@@ -57,7 +61,7 @@ def test_results_of_an_experiment(rlsuite, tmp_path):
     run = json.loads(kept.read_text())
     run["config"]["seeds"].append(9)
     kept.write_text(json.dumps(run))
-    said = "two is unfinished, 6 of 8 cells done, 2 to go: this compares what is done"
+    said = "two is unfinished, 6 of 8 cells done, 2 to go: only finished runs are compared"
     assert said in rlsuite("compare", "two").err
     assert "--seeds: two holds results already; leave it out" in rlsuite("compare", "two", "--seeds", 3).err
 
@@ -104,3 +108,124 @@ def test_mistakes_are_answered(rlsuite):
         done = rlsuite("compare", *words)
         assert done.code == 2, message
         assert message in done.err
+
+
+def test_it_is_what_python_says_sweeping(rlsuite, rlsuite_json):
+    words = ("q-learning", "FrozenLake-v1", "--gamma", 0.9, "--steps", 200, "--seeds", 2, "--workers", 1)
+    flags = ("--learning-rate", "0.1,0.5", "--epsilon", "0.1:0.3:0.1")
+    grid = {"learning_rate": [0.1, 0.5], "exploration.epsilon": [0.1, 0.2, 0.3]}
+    expected = rl.sweep(rl.QLearning(gamma=0.9), "FrozenLake-v1", grid, steps=200, seeds=2)
+    assert rlsuite("sweep", *words, *flags).out == f"{expected}\n"
+    found = rlsuite_json("sweep", *words, *flags)
+    assert found["parameters"] == expected.parameters
+    assert [row["mean"] for row in found["rows"]] == [row.mean for row in expected.rows]
+    assert found["best"] == expected.best.setting
+
+
+def test_other_parameters_and_files(rlsuite, tmp_path):
+    words = ("n-step-sarsa", "FrozenLake-v1", "--steps", 50, "--seeds", 2, "--agent", "n=1,2")
+    assert rlsuite("sweep", *words, "--save", "n.csv", "--plot", "n.svg").code == 0
+    with (tmp_path / "n.csv").open(newline="") as file:
+        assert [row["n"] for row in csv.DictReader(file)] == ["1", "2"]
+    assert "n.svg" in [path.name for path in tmp_path.iterdir()]
+    three = ("--learning-rate", "0.1,0.5", "--epsilon", "0.1,0.2,0.3", "--plot", "three.svg")
+    assert "written: three-learning_rate-0.5.svg" in rlsuite("sweep", *words, *three).err
+    assert {"three-learning_rate-0.1.svg", "three-learning_rate-0.5.svg"} <= {path.name for path in tmp_path.iterdir()}
+    done = rlsuite("sweep", "sarsa-lambda", "FrozenLake-v1", "--steps", 50, "--seeds", 2, "--lambda", "0:1:0.5")
+    assert done.out.startswith("Sweep(3 settings of lambda_ in FrozenLake-v1;")
+    reward = ("--c", "1,2", "--measure", "reward", "--steps", 50, "--seeds", 2)
+    assert "of c in rlsuite/Bandit-v0; reward per step" in rlsuite("sweep", "ucb1", "rlsuite/Bandit-v0", *reward).out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "nothing is swept: give a flag of the agent several values"),
+        (("--learning-rate", "0.1,2"), "lies outside [0, 1]"),
+        (("--learning-rate", "1:0:0.1"), "'1:0:0.1' is not a range FIRST:LAST:STEP"),
+        (("--agent", "lambdax=1,2"), "unknown parameter 'lambdax'"),
+        (("--learning-rate", "0.1,0.2", "--measure", "money"), "unknown measure 'money'"),
+        (("--learning-rate", "0.1,0.2", "--save", "x.tex"), "--save x.tex"),
+    ],
+)
+def test_mistakes_are_answered_sweeping(rlsuite, words, message):
+    done = rlsuite("sweep", "q-learning", "FrozenLake-v1", "--steps", 20, *words)
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_it_is_what_python_says_searching(rlsuite, rlsuite_json):
+    pytest.importorskip("optuna")
+    words = ("q-learning", "FrozenLake-v1", "--steps", 200, "--trials", 3, "--seeds", 2, "--fresh-seeds", 2)
+    space = {"learning_rate": {"log": [0.01, 1.0]}, "exploration.epsilon": [0.1, 0.3]}
+    found = rl.search(rl.QLearning(), "FrozenLake-v1", space, steps=200, trials=3, seeds=2, fresh_seeds=2)
+    done = rlsuite("sweep", *words, "--learning-rate", "0.01:1", "--epsilon", "0.1,0.3", "--search")
+    assert done.out.startswith(repr(found))
+    assert done.err.splitlines()[-1].startswith("next: rlsuite train q-learning FrozenLake-v1 --learning-rate 0.")
+    (listed,) = rlsuite_json("sweep", *words, "--learning-rate", "0.01:1", "--epsilon", "0.1,0.3", "--search")
+    assert listed["setting"] == found.best.setting
+    assert len(listed["trials"]) == 3
+
+
+def test_mistakes_are_answered_searching(rlsuite, tmp_path):
+    (tmp_path / "lake.toml").write_text("", encoding="utf-8")
+    for words, message in (
+        (("q-learning", "FrozenLake-v1"), "nothing is searched: give a flag of the agent several values"),
+        (("q-learning", "--learning-rate", "0.1:1"), "no environment is given: rlsuite sweep q-learning ENV"),
+        (("q-learning", "FrozenLake-v1", "--learning-rate", "1:.1"), "'1:.1' is not a range LOW:HIGH"),
+        (("q-learning", "FrozenLake-v1", "--learning-rate", ".1:2"), "lies outside [0, 1]"),
+        (("lake.toml", "FrozenLake-v1"), "give the file alone"),
+    ):
+        done = rlsuite("sweep", *words, "--search")
+        assert done.code == 2
+        assert message in done.err
+
+
+FILE = """
+steps = 200
+seeds = 2
+environments = [{ id = "rlsuite/GridGoal-v0" }]
+[[agents]]
+name = "fitted-q"
+label = "line"
+gamma = 0.9
+iterations = 5
+regressor = "sklearn.linear_model:LinearRegression"
+[[agents]]
+name = "fitted-q"
+label = "tree"
+gamma = 0.9
+iterations = 5
+regressor = "sklearn.tree:DecisionTreeRegressor"
+"""
+
+
+def test_it_is_what_python_chooses(rlsuite, rlsuite_json, tmp_path):
+    (tmp_path / "two.toml").write_text(FILE)
+    flags = ("--folds", 2, "--report-episodes", 1, "--workers", 1)
+    (found,) = rlsuite_json("choose", "two.toml", *flags)["environments"]
+    regressors = {"line": LinearRegression(), "tree": DecisionTreeRegressor()}
+    candidates = {name: FittedQ(each, gamma=0.9, iterations=5) for name, each in regressors.items()}
+    choice = choose_approximator(
+        candidates,
+        "rlsuite/GridGoal-v0",
+        steps=200,
+        training_seeds=[0, 1],
+        report_seeds=[2, 3],
+        cv=2,
+        report_episodes=1,
+    )
+    assert found["best"] == choice.best == "tree"
+    assert np.array_equal(found["errors"], choice.errors)
+    assert found["returns"] == choice.returns.tolist()
+    done = rlsuite("choose", "two.toml", *flags)
+    assert done.out == f"rlsuite/GridGoal-v0: {choice}\n"
+
+
+def test_mistakes_are_answered_choosing(rlsuite, tmp_path):
+    (tmp_path / "two.toml").write_text(FILE + '[[agents]]\nname = "Sarsa"\n')
+    assert "Sarsa does not learn action values from a batch" in rlsuite("choose", "two.toml").err
+    (tmp_path / "two.toml").write_text(FILE + "environment = { slip = 0.1 }\n")
+    assert "tree sets keywords of the environment" in rlsuite("choose", "two.toml").err
+    (tmp_path / "one.toml").write_text(FILE.rpartition("[[agents]]")[0])
+    assert "at least two" in rlsuite("choose", "one.toml").err

@@ -25,8 +25,8 @@ TYPED = {
     "rlsuite solve FrozenLake-v1 --figure conv": "solve FrozenLake-v1 --figure convergence",
     "rlsuite solve ti": "solve tiger.pomdp",
     "rlsuite run la": "run lake.toml",
-    "rlsuite plot resu": "plot results",
-    "rlsuite plot results --figures regre": "plot results --figures regret",
+    "rlsuite report resu": "report results",
+    "rlsuite report results --figures regre": "report results --figures regret",
 }
 """Lines before the tab key, and the words that the command is called with."""
 
@@ -76,7 +76,7 @@ def test_what_completes_an_argument(rlsuite):
     """Read from its metavar and its help; the functions are the same in every shell."""
     names = completing._names()
     found = {}
-    for command, parser in cli._parser()[1].items():
+    for command, parser in cli.parsers()[1].items():
         if takes_agents(parser):
             add_parameters(parser, [rl.Sarsa])
         for action in parser._actions:
@@ -92,7 +92,7 @@ def test_what_completes_an_argument(rlsuite):
     assert files["train", "--plot"] == ["pdf", "png", "svg"]
     assert files["run", "file"] == files["choose", "file"] == ["toml"]
     assert ("run", "--output") in found.keys() - files.keys()  # a folder, although its help names a suffix
-    assert {("train", "--steps"), ("train", "--gamma"), ("enjoy", "--agent"), ("run", "--shard")}.isdisjoint(found)
+    assert {("train", "--steps"), ("train", "--gamma"), ("evaluate", "--agent"), ("run", "--shard")}.isdisjoint(found)
     for key, name in {
         ("train", "agent_name"): "q-learning",
         ("train", "environment"): "rlsuite/Tiger-v0",
@@ -100,7 +100,7 @@ def test_what_completes_an_argument(rlsuite):
         ("solve", "--method"): "sarsop",
         ("solve", "--figure"): "value-map",
         ("train", "--figure"): "cumulative-reward",
-        ("plot", "--figures"): "cumulative_reward",
+        ("report", "--figures"): "cumulative_reward",
         ("train", "--loop"): "stepwise",
         ("sweep", "--values"): "network",
     }.items():

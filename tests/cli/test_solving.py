@@ -1,3 +1,4 @@
+import json
 import signal
 import sys
 from pathlib import Path
@@ -7,7 +8,8 @@ import pytest
 from PIL import Image
 
 import rlsuite as rl
-from rlsuite.cli import output
+from rlsuite.cli import main, output
+from rlsuite.models import MDP
 from rlsuite.planning import methods, watch
 from rlsuite.plotting import figure
 
@@ -311,7 +313,7 @@ def test_a_page_with_sliders(rlsuite, tmp_path):
         ("--explore", "a.html"): "--explore FILE.html and --vary KEY=VALUES go together",
         ("--vary", "gamma=0.5,0.6"): "--explore FILE.html and --vary KEY=VALUES go together",
         ("--explore", "a.html", "--vary", "gamma=0.5"): "--vary 'gamma=0.5' is not of the form KEY=0.9,0.99 or",
-        ("--explore", "a.html", *vary, "--plot", "a.png"): "--plot does not go with --explore",
+        ("--explore", "a.html", *vary, "--plot", "a.png"): "--plot cannot be combined with --explore",
         ("--explore", "a.pdf", *vary): "--explore a.pdf: unknown suffix '.pdf'",
     }.items():
         done = rlsuite("solve", "FrozenLake-v1", *wrong)
@@ -338,3 +340,148 @@ def test_programs_of_prism(rlsuite, rlsuite_json, tmp_path):
 
 
 ROBOT = {"constants": "SIZE=3", "reward": "charge", "gamma": 0.5}
+
+
+def test_a_saved_solution_answers(rlsuite, rlsuite_json, tiger_file, tmp_path):
+    done = rlsuite("solve", tiger_file, "--gap", 1, "--save", "t.npz")
+    assert done.err == "next: rlsuite act t.npz 0.5,0.5\n"
+    assert done.out.endswith("  written: t.npz\n")
+    done = rlsuite("act", "t.npz", "tiger-left=0.99,tiger-right=0.01")
+    first, action, value = done.out.splitlines()
+    assert first == "t.npz by sarsop, in the belief tiger-left=0.99,tiger-right=0.01"
+    assert (action, value.split()[0]) == ("  action  open-right", "value")
+    answers = [rlsuite_json("act", "t.npz", belief)["action"] for belief in ("0.01,.99", "0.5,0.5")]
+    assert answers == [1, 0]
+    for suffix in (".alpha", ".policy", ".pg"):
+        rlsuite("solve", tiger_file, "--gap", 1, "--save", f"t{suffix}")
+        assert rlsuite_json("act", f"t{suffix}", "--model", tiger_file)["action_label"] == "listen"
+    rlsuite("solve", tiger_file, "--horizon", 2, "--save", "two.npz")
+    assert rlsuite_json("act", "two.npz", "--steps-left", 1)["value"] == -1.0
+    assert rlsuite_json("solve", "rlsuite/GridGoal-v0", "--criterion", "total")["gamma"] == 1.0
+    done = rlsuite("solve", "rlsuite/GridGoal-v0", "--save", "g.npz")
+    assert done.err == "next: rlsuite act g.npz S0\n"
+    assert rlsuite("act", "g.npz", "s3").out == "g.npz by policy_iteration, in state S3\n" + (
+        "  action  R\n  value   90\n"
+    )
+    rlsuite("solve", "rlsuite/GridGoal-v0", "--horizon", 3, "--save", "h.npz")
+    assert rlsuite_json("act", "h.npz", 0, "--steps-left", 1)["value"] == 0.0
+    rlsuite("solve", "rlsuite/GridGoal-v0", "--save", "g.csv")
+    assert (tmp_path / "g.csv").read_text().startswith("state,value,action,q L,q R,q U,q D\nS0,81")
+    sarsa = rl.Sarsa().learn("FrozenLake-v1", steps=10, seed=1)
+    sarsa.save(tmp_path / "agent.npz")
+    assert rlsuite_json("act", "agent.npz", 3)["action"] == sarsa.act(3)
+    for words, message in [
+        (["act", "t.npz", "0.9"], "has 1 probabilities, and the model 2 hidden states: tiger-left, tiger-right"),
+        (["act", "t.npz", "ok=1"], "unknown state 'ok' (tiger-left, tiger-right, 0..1)"),
+        (["act", "t.npz", "0.9,x"], "'x' is not a probability: write 0.5,0.5 or name=0.5,name=0.5"),
+        (["act", "t.npz", "0.9,0.2"], "sums to 1.1, not 1"),
+        (["act", "t.npz", "--state", "1"], "write what follows it alone: rlsuite act PLAN STATE"),
+        (["act", "t.npz", "--model", tiger_file], "t.npz holds its model: leave --model out"),
+        (["act", "t.pg"], "t.pg does not hold its model: add --model FILE.pomdp, or an environment"),
+        (["act", "t.pg", "--model", "FrozenLake-v1"], "--model FrozenLake-v1 is a MDP, and the plan is for a POMDP"),
+        (["act", "g.npz", "S9"], "unknown state 'S9' (S0, S1, S2, S3, S4, G, 0..5)"),
+        (["act", "g.npz", "99"], "the states are 0..5"),
+        (["act", "agent.npz", "0", "--steps-left", "1"], "rlsuite act agent.npz OBSERVATION"),
+        (["act", "g.npz", "--steps-left", "1"], "this solution has no horizon: leave --steps-left out"),
+        (
+            ["act", "agent.npz"],
+            "agent.npz holds an agent, which acts after an observation: rlsuite act agent.npz OBSERVATION",
+        ),
+        (["act", "none.npz"], "there is no file none.npz"),
+        (["solve", tiger_file, "--save", "t.txt"], "unknown suffix '.txt' (choices: .alpha, .cert, .csv,"),
+        (["solve", "rlsuite/GridGoal-v0", "--save", "g.pg"], "is a plan for hidden states; use .npz or .csv"),
+    ]:
+        done = rlsuite(*words)
+        assert (done.code, message in done.err) == (2, True), done.err
+
+
+def test_a_model_is_solved_and_the_proof_verified(rlsuite, tmp_path, tiger_file):
+    done = rlsuite("solve", tiger_file, "--save", "tiger.cert")
+    assert done.code == 0
+    assert done.err == f"next: rlsuite verify {tiger_file} tiger.cert\n"
+    done = rlsuite("verify", tiger_file, "tiger.cert", "--text", "plain.pomdp")
+    assert done.code == 0
+    assert done.out.startswith("right: the value at the start is between 19.37136")
+    assert rlsuite("verify", "plain.pomdp", "tiger.cert").code == 0
+    done = rlsuite("verify", tiger_file, "tiger.cert", "--gamma", "0.9", "--json")
+    assert done.code == 1
+    found = json.loads(done.out)
+    assert (found["right"], found["model"]) == (False, str(tiger_file))
+    assert found["sentence"]
+
+
+def test_intervals_of_other_programs(rlsuite, tmp_path):
+    MDP.from_successors([[0, 1], [0, 1]], [[0, 0], [0, 1]], gamma=0.5).write(tmp_path / "two.mdp")
+    (tmp_path / "by-hand.cert").write_text("state 0 0.9 1.1\nstate 1 1.9 2.1  # QuantEcon says 2\n")
+    done = rlsuite("verify", "two.mdp", "by-hand.cert")
+    assert (done.code, done.out[:6]) == (0, "right:")
+    (tmp_path / "wrong.cert").write_text("state 0 0.9 1.1\nstate 1 1.9 1.95\n")
+    done = rlsuite("verify", "two.mdp", "wrong.cert")
+    assert (done.code, done.out) == (1, "refused: state 1: HIGH is too low, by 0.025\n")
+    done = rlsuite("verify", "two.mdp", "nowhere.cert")
+    assert done.code == 2
+    assert done.err.startswith("rlsuite: error: nowhere.cert cannot be read")
+
+
+def test_environments_have_proofs_too(rlsuite):
+    assert rlsuite("solve", "FrozenLake-v1", "--gamma", "0.9", "--save", "lake.cert").code == 0
+    assert rlsuite("verify", "FrozenLake-v1", "lake.cert", "--gamma", "0.9").code == 0
+    assert rlsuite("verify", "FrozenLake-v1", "lake.cert", "--gamma", "0.95").code == 1
+
+
+def test_bounds_that_do_not_prove_themselves_are_compared_with_a_proof(rlsuite, tmp_path):
+    """0.9 and 1.1 around 1, but 1.9999 and 2.6 around 2: one backup of these goes beyond 1.1."""
+    MDP.from_successors([[0, 1], [0, 1]], [[0, 0], [0, 1]], gamma=0.5).write(tmp_path / "two.mdp")
+    MDP.from_successors([[0, 1], [0, 1]], [[-1, -2], [0, 0]], gamma=1.0).write(tmp_path / "free.mdp")
+    for model, intervals, code, sentence in [
+        ("two.mdp", "state 0 0.9 1.1\nstate 1 1.9 2.6\n", 0, "every interval contains that of a proof"),
+        ("two.mdp", "state 0 0.9 0.95\nstate 1 1.9 2.6\n", 1, "state 0: HIGH is below the value, by at least 0.05"),
+        ("two.mdp", "state 0 0.9 1.1\nstate 1 3 3.5\n", 1, "state 1: LOW is above the value, by at least 1"),
+        ("two.mdp", "state 0 1 x\nstate 1 1.9 2.6\n", 1, "not a line 'state S LOW HIGH'"),
+        ("free.mdp", "state 0 -2.1 -1.9\nstate 1 -0.1 0.1\n", 0, "every interval contains that of a proof"),
+    ]:
+        (tmp_path / "by-hand.cert").write_text(intervals)
+        assert rlsuite("verify", model, "by-hand.cert").code == 1
+        done = rlsuite("verify", model, "by-hand.cert", "--solve")
+        assert (done.code, sentence in done.out) == (code, True), done.out
+
+
+def test_a_property_on_the_command_line(tmp_path, capsys):
+    solve = ["solve", "FrozenLake-v1", "--property"]
+    assert main([*solve, 'Pmax=? [F "15"]', "--show"]) == 0
+    out = capsys.readouterr().out
+    assert "at the start  0.823529" in out
+    assert out.count("\n") == 4 + 17
+    assert main([*solve, 'P>=0.1 [F "15"]']) == 1
+    assert "holds         no" in capsys.readouterr().out
+    file = tmp_path / "plan.npz"
+    assert main([*solve, 'Pmax=? [F<=20 "15"]', "--json", "--save", str(file)]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["value_at_start"] == pytest.approx(0.19913270083486317, abs=1e-12)
+    assert len(facts["value"]) == 16
+    assert main(["act", str(file), "14"]) == 0
+    assert main([*solve, 'Pmax=? [F "15"]', "--method", "auto"]) == 2
+    assert "--method cannot be combined with --property" in capsys.readouterr().err
+    assert main([*solve, 'Pmax=? [F "goal"]']) == 2
+    assert "unknown label 'goal'" in capsys.readouterr().err
+
+
+def test_limits_on_the_command_line(tmp_path, capsys):
+    solve = ["solve", "FrozenLake-v1", "--gamma", "0.95"]
+    assert main([*solve, "--constraint", "steps<=10", "--show"]) == 0
+    out = capsys.readouterr().out
+    assert "steps (limit 10)  10; the value rises by" in out
+    cost = tmp_path / "left.npy"
+    np.save(cost, np.tile([1.0, 0.0, 0.0, 0.0], (16, 1)))
+    assert main([*solve, "--constraint", f"{cost}<=2", "--constraint", "steps<=10", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["limits"] == [2.0, 10.0]
+    assert facts["costs"][0] <= 2.0 + 1e-9
+    assert facts["value_at_start"] <= facts["upper_bound"] + 1e-12
+    for given, words in (
+        ("steps<=0", "the least cost at the start is"),
+        ("steps", "write steps<=20"),
+        ("x.npy<=1", "x.npy is not"),
+    ):
+        assert main([*solve, "--constraint", given]) == 2
+        assert words in capsys.readouterr().err

@@ -189,7 +189,7 @@ def test_after_a_run_that_failed_the_next_one_works(rlsuite, length):
 
 
 def test_no_numbers_are_proposed_where_none_of_those_tried_works(rlsuite, monkeypatch):
-    monkeypatch.setattr("rlsuite.cli.outcome.LONGER", (2,))
+    monkeypatch.setattr("rlsuite.cli.training.LONGER", (2,))
     done = rlsuite("train", "q-learning", "CliffWalking-v1", "--episodes", "2", "--seeds", "2")
     assert "the greedy policy of 2 of 2 seeds, 100 % [34, 100], does not reach an end" in done.out
     assert done.err == "next: rlsuite train q-learning CliffWalking-v1 --episodes 2 --seeds 2 --plot curve.png\n"

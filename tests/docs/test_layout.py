@@ -30,9 +30,8 @@ FAMILIES = {
         "approximation/linear: book_names emphatic_td gradient_td monte_carlo_control"
     ),
     "approximation/policies/test_policy_search": "approximation/policies: candidates",
-    "cli/test_face": "cli: load outcome output",
+    "cli/test_face": "cli: load output",
     "cli/test_filtering": "cli: filter_table",
-    "cli/test_solving": "cli: figures",
     "core/test_compilation": "core: machine_code refusals",
     "environments/test_tabulated_model": "environments: found_model",
     "environments/test_symbolic": "environments: signal_errors",

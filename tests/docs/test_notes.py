@@ -13,8 +13,8 @@ import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - as the command line does
 from rlsuite import cli
 from rlsuite.cli import main
-from rlsuite.cli.flags import agent_of
-from rlsuite.cli.options import keywords
+from rlsuite.cli.flags import AgentFlags
+from rlsuite.cli.options import EnvFlags
 from rlsuite.core.described import describe
 from rlsuite.environments.finding import find_env
 from rlsuite.experiments import AgentEntry, EnvironmentEntry, Experiment
@@ -72,8 +72,11 @@ def named(path: str) -> Any:
 
 def parsed(command: str) -> Any:
     """What a command says, as the command line reads it."""
-    parser, commands = cli._parser()
-    return cli._parse(parser, commands, shlex.split(command)[1:])
+    return cli.parse(*cli.parsers(), shlex.split(command)[1:])
+
+
+def agent_of(chosen: Any) -> Any:
+    return AgentFlags(agent=chosen.agent).made(chosen.agent_name)
 
 
 def test_every_row_is_there_once() -> None:
@@ -122,9 +125,10 @@ def test_every_command_is_read_and_every_agent_is_a_table_of_a_file(
         if chosen.command != "train" or "DQN" in command or "Autoencoder" in command:  # without PyTorch
             continue
         agent, trained = agent_of(chosen), trained + 1
+        keywords = EnvFlags(env=chosen.env, observe=chosen.observe).keywords
         if command not in OWN:
-            find_env(chosen.environment, **keywords("--env", chosen.env)).close()
-        environment = EnvironmentEntry(chosen.environment, parameters=keywords("--env", chosen.env))
+            find_env(chosen.environment, **keywords).close()
+        environment = EnvironmentEntry(chosen.environment, parameters=keywords)
         written = Experiment(environments=[environment], agents=[AgentEntry(agent)], steps=10).plain()
         (again,) = Experiment.from_plain(written).agents
         assert describe(again.agent) == describe(agent), command

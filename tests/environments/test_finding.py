@@ -375,7 +375,7 @@ DOORS = {
     "collect": lambda env: Batch.collect(env, steps=20, seed=1).reward,
     "run": lambda env: lengths_of_runs(env),
     "train": lambda env: bytes_of_gif("train", "q-learning", env, "--steps", "300"),
-    "enjoy": lambda env: bytes_of_gif("enjoy", saved_agent(), env),
+    "enjoy": lambda env: bytes_of_gif("evaluate", saved_agent(), env),
 }
 
 

@@ -17,7 +17,7 @@ def folder(toml, tmp_path):
 
 
 def test_a_table_has_every_number(folder, capsys):
-    assert main(["runs", str(folder), "--export", str(folder / "numbers.csv")]) == 0
+    assert main(["report", str(folder), "--export", str(folder / "numbers.csv")]) == 0
     assert capsys.readouterr().out == f"{folder / 'numbers.csv'}\n"
     with (folder / "numbers.csv").open() as file:
         rows = list(csv.DictReader(file))

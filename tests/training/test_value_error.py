@@ -61,7 +61,7 @@ def test_the_figures_of_the_book_are_short_files(tmp_path, capsys):
     results = experiment.run(tmp_path / "results")[WALK]
     errors = {run.agent: run.records[0].value_error[-1] for run in results}
     assert min(errors.values()) < 0.25 < errors["lambda 0.0 (learning_rate=0.125)"]
-    assert main(["plot", str(tmp_path / "results")]) == 0
+    assert main(["report", str(tmp_path / "results"), "--plot"]) == 0
     capsys.readouterr()
     assert main(["train", "td", "MountainCar-v0", "--features", "tile-coding", "--steps", "50", "--seed", "1"]) == 0
     assert "greedy" not in capsys.readouterr().out
