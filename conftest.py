@@ -23,7 +23,7 @@ MOST_COMPILED = 350
 """Functions that plain `pytest` may compile, each set of types counted by itself; one takes one to three seconds."""
 
 CEILINGS = {
-    "agents": (86, 7_775, 80_547),
+    "agents": (82, 7_714, 80_021),
     "approximation": (53, 5_333, 55_396),
     "cli": (18, 4_269, 41_834),
     "core": (29, 2_337, 22_424),

@@ -39,13 +39,11 @@ import re
 from typing import TypeVar, dataclass_transform
 
 from rlsuite.agents.agent import Agent
+from rlsuite.agents.control.eligibility import SarsaLambda, TrueOnlineSarsaLambda, WatkinsQLambda
 from rlsuite.agents.control.expected_sarsa import ExpectedSarsa
 from rlsuite.agents.control.n_step import NStepSarsa
-from rlsuite.agents.control.q_lambda import WatkinsQLambda
 from rlsuite.agents.control.q_learning import QLearning
 from rlsuite.agents.control.sarsa import Sarsa
-from rlsuite.agents.control.sarsa_lambda import SarsaLambda
-from rlsuite.agents.control.true_online_sarsa import TrueOnlineSarsaLambda
 from rlsuite.agents.prediction.monte_carlo import EveryVisitMonteCarlo
 from rlsuite.agents.prediction.n_step import NStepTD
 from rlsuite.agents.prediction.td import TD
