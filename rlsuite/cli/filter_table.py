@@ -496,22 +496,14 @@ def _of_pomdp(pomdp: POMDP, steps: Steps, smooth: bool, decode: bool) -> Trail:
 
 def _followed(pomdp: POMDP, actions: list[int], observations: list[int]) -> tuple[FloatArray, float]:
     """Return the beliefs (T + 1, S) before the first step and after each, and the log-likelihood in nats."""
-    beliefs = np.empty((len(actions) + 1, pomdp.n_states))
-    beliefs[0] = pomdp.start
+    beliefs = [pomdp.start]
     log_likelihood = 0.0
     for t, (action, z) in enumerate(zip(actions, observations, strict=True)):
         try:
             pomdp.predict(beliefs[t], action)  # raises if the action is illegal
-            if z >= 0:
-                joint = pomdp.joint(beliefs[t], action, z)
-            else:
-                joint = np.sum([pomdp.joint(beliefs[t], action, one) for one in range(pomdp.n_observations)], axis=0)
-            if not joint.any():
-                seen = "an observation" if z < 0 else f"observation={z}"
-                raise ParameterError(f"{seen} cannot follow action={action} in this belief while the episode continues")
+            after, gained = pomdp.followed(beliefs[t], action, None if z < 0 else z)
         except ParameterError as error:
             raise ParameterError(f"step {t + 1}: {error}") from error
-        total = float(joint.sum())
-        beliefs[t + 1] = joint / total
-        log_likelihood += float(np.log(total))
-    return beliefs, log_likelihood
+        beliefs.append(after)
+        log_likelihood += gained
+    return np.array(beliefs), log_likelihood

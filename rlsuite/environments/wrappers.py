@@ -280,21 +280,18 @@ class BeliefObservation(gymnasium.Wrapper[FloatArray, Any, Any, Any], RecordCons
         seen, reward, terminated, truncated, info = self.env.step(action)
         model, a, observation = self.model, int(action), cast(int, seen)
         if info.get("illegal_action"):
-            joint = np.where(model.mdp.legal[:, a], 0.0, self._belief)
+            stuck = np.where(model.mdp.legal[:, a], 0.0, self._belief)
+            self._belief = stuck / stuck.sum()
         else:
             try:
-                joint = model.joint(self._belief, a, observation, terminated=bool(terminated))
+                self._belief, _ = model.followed(self._belief, a, observation, terminated=bool(terminated))
             except ParameterError as cause:
-                raise UnsuitableEnvironment(f"{self.env} observed {observation!r}: {cause}") from cause
-        total = float(joint.sum())
-        if total <= 0.0:
-            raise UnsuitableEnvironment(
-                f"{self.env} observed {observation} after action {a}, which has probability 0 in its model and the "
-                "belief before: does a wrapper change actions or observations?"
-            )
-        self._belief = joint / total
+                raise UnsuitableEnvironment(
+                    f"{self.env} observed {observation!r} after action {a}: {cause}; does a wrapper change actions or "
+                    "observations?"
+                ) from cause
         self._belief.setflags(write=False)
-        return self._belief.copy(), float(reward), terminated, truncated, {**info, "observation": observation}
+        return np.array(self._belief), float(reward), terminated, truncated, {**info, "observation": observation}
 
 
 class DiscreteActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):

@@ -8,7 +8,7 @@ A belief is needed only while the episode continues, so only transitions that do
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from rlsuite.models import validation
 from rlsuite.models.aliases import BeliefLike, BoolArray, CsrMatrix, FloatArray, IndexArray, StateArray
 from rlsuite.models.observation_model import matrix_of_rows
 from rlsuite.models.pomdp_fields import PomdpFields
+from rlsuite.models.row_checks import distributions
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -29,13 +30,20 @@ TINY = float(np.finfo(np.float64).tiny)
 """The least probability that float64 holds with all its digits."""
 
 
-class Improbable(np.ndarray[tuple[int], np.dtype[np.float64]]):
-    """A belief in which some probabilities are too small for float64.
+class Improbable(np.ndarray[tuple[int, ...], np.dtype[np.float64]]):
+    """A belief (S,), or beliefs (n, S), in which some probabilities are too small for float64.
 
     An update starts from their logarithms, so that what has become improbable can become probable again.
     """
 
-    logarithms: FloatArray
+    logarithms: FloatArray | None = None
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return a part, with its logarithms."""
+        part: Any = super().__getitem__(key)
+        if isinstance(part, Improbable) and self.logarithms is not None:
+            part.logarithms = self.logarithms[key]
+        return part
 
 
 class Beliefs(PomdpFields):
@@ -90,17 +98,48 @@ class Beliefs(PomdpFields):
         >>> machine.update_belief({"ok": 1.0}, "run", "bad").round(3).tolist()
         [0.6, 0.4]
         """
-        b, chosen = self._belief(belief, action)
-        joint = self.joint(b, chosen, observation)
-        total = float(joint.sum())
-        before: FloatArray | None = getattr(belief, "logarithms", None)
-        if before is not None and np.array_equal(np.exp(before), b):
-            return self._improbable(before, chosen, observation)
-        if b[b > 0.0].min() * self._least < TINY:
-            return self._improbable(_logarithms(b), chosen, observation)
-        if total <= 0.0:
+        checked, chosen = self._belief(belief, action)
+        return self.followed(belief if isinstance(belief, Improbable) else checked, chosen, observation)[0]
+
+    def followed(
+        self, belief: FloatArray, action: int, observation: int | str | None, *, terminated: bool = False
+    ) -> tuple[FloatArray, float]:
+        """Return what `update_belief` does, and ln Pr[z, and the episode continues | b, a].
+
+        Parameters
+        ----------
+        belief, action, observation, terminated
+            As in `joint`; the belief sums to 1.
+
+        Raises
+        ------
+        ParameterError
+            If this is impossible, or there is no such action or observation.
+        """
+        before = getattr(belief, "logarithms", None)
+        known: FloatArray = np.asarray(belief)
+        if before is None or not np.array_equal(np.exp(before), known):
+            if known[known > 0.0].min() * self._least >= TINY:
+                joint = self.joint(known, action, observation, terminated=terminated)
+                total = float(joint.sum())
+                if total <= 0.0:
+                    raise _impossible(observation, action)
+                return joint / total, float(np.log(total))
+            before = _logarithms(known)
+        entering, emitting = (self._ending if terminated else self._going_on)[action], self._emitting[action]
+        after = np.full(known.size, -np.inf)
+        states = np.repeat(np.arange(known.size), np.diff(entering.indptr))
+        np.logaddexp.at(after, states, _logarithms(entering.data) + before[entering.indices])
+        if observation is not None:
+            inside = self._emitters(emitting, observation)
+            seen = np.full(known.size, -np.inf)
+            seen[emitting.indices[inside]] = _logarithms(emitting.data[inside])
+            after += seen
+        total = float(np.logaddexp.reduce(after))
+        if total == -np.inf:
             raise _impossible(observation, action)
-        return joint / total
+        after -= total
+        return _remembering(np.exp(after), after), total
 
     def update_beliefs(self, beliefs: ArrayLike, actions: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Return the beliefs after many (action, observation) pairs at once: (n, S) float64.
@@ -132,17 +171,25 @@ class Beliefs(PomdpFields):
         b = self._beliefs(beliefs)
         a = _numbers("actions", actions, len(b), mdp.n_actions)
         z = _numbers("observations", observations, len(b), self.observation_rows.n_observations)
-        stuck = np.zeros(len(b), dtype=np.bool_)
-        if not mdp.legal.all():
-            for action in np.unique(a).tolist():
-                rows = a == action
-                stuck[rows] = (b[rows][:, ~mdp.legal[:, action]] > 0.0).any(axis=1)
+        stuck = (b > 0.0) & ~mdp.legal.T[a]
         if stuck.any():
-            row = int(np.argmax(stuck))
-            state = int(np.argmax((b[row] > 0.0) & ~mdp.legal[:, a[row]]))
+            row, state = (int(i) for i in np.argwhere(stuck)[0])
             raise self._stuck(f"actions[{row}]={a[row]}", state, f"{b[row, state]:g} in beliefs[{row}]")
         after, likelihood = np.zeros((len(b), states)), np.zeros(len(b))
         update_all(self.belief_tables, b, a, z, after, likelihood)
+        kept = getattr(beliefs, "logarithms", None)
+        improbable = np.min(b, axis=1, where=b > 0.0, initial=1.0) * self._least < TINY
+        if kept is not None:
+            improbable |= ((kept > -np.inf) & (b == 0.0)).any(axis=1)
+        if improbable.any():
+            before, logs = b if kept is None else cast("FloatArray", beliefs), _logarithms(after)
+            for row in np.flatnonzero(improbable).tolist():
+                try:
+                    found, _ = self.followed(before[row], int(a[row]), int(z[row]))
+                except ParameterError:
+                    continue  # the row is named below
+                after[row], likelihood[row], logs[row] = found, 1.0, _logarithms(found)
+            after = _remembering(after, logs)
         impossible = ~(likelihood > 0.0)
         if impossible.any():
             row = int(np.argmax(impossible))
@@ -153,7 +200,7 @@ class Beliefs(PomdpFields):
         return after
 
     def joint(
-        self, belief: FloatArray, action: int | str, observation: int | str, *, terminated: bool = False
+        self, belief: FloatArray, action: int | str, observation: int | str | None, *, terminated: bool = False
     ) -> FloatArray:
         """Return Pr[s', z, and the episode continues | b, a], which `update_belief` normalises: (S,) float64.
 
@@ -163,7 +210,7 @@ class Beliefs(PomdpFields):
             Weights of the states, at least 0. States in which the action is illegal are left by nothing, so they count
             for nothing.
         action, observation : int or str
-            What was done and what was seen, by number or by name.
+            What was done and what was seen, by number or by name; None for an observation that is missing.
         terminated : bool
             Take the transitions that end the episode instead of those that continue.
 
@@ -173,13 +220,12 @@ class Beliefs(PomdpFields):
             If there is no such action or observation.
         """
         chosen = self._action(action)
-        z = validation.number_of(
-            "observation", observation, self.observation_rows.n_observations, self.observation_labels
-        )
         ahead = (self._ending if terminated else self._going_on)[chosen] @ belief
+        if observation is None:
+            return ahead
         joint = np.zeros_like(ahead)
         emitting = self._emitting[chosen]
-        inside = slice(emitting.indptr[z], emitting.indptr[z + 1])
+        inside = self._emitters(emitting, observation)
         where = emitting.indices[inside]
         joint[where] = emitting.data[inside] * ahead[where]
         return joint
@@ -254,27 +300,10 @@ class Beliefs(PomdpFields):
         """The least factor, but 0, by which an update multiplies a probability."""
         return float(_positive(self.mdp.probability).min() * _positive(self.observation_rows.probability).min())
 
-    def _improbable(self, before: FloatArray, action: int, observation: int | str) -> FloatArray:
-        """Return the belief that follows one whose logarithms are `before`."""
+    def _emitters(self, emitting: CsrMatrix, observation: int | str) -> slice:
+        """Return the entries of the states that may emit an observation."""
         z = validation.number_of("observation", observation, self.n_observations, self.observation_labels)
-        entering, emitting = self._going_on[action], self._emitting[action]
-        after = np.full(before.size, -np.inf)
-        states = np.repeat(np.arange(before.size), np.diff(entering.indptr))
-        np.logaddexp.at(after, states, _logarithms(entering.data) + before[entering.indices])
-        inside = slice(emitting.indptr[z], emitting.indptr[z + 1])
-        seen = np.full(before.size, -np.inf)
-        seen[emitting.indices[inside]] = _logarithms(emitting.data[inside])
-        after += seen
-        total = np.logaddexp.reduce(after)
-        if total == -np.inf:
-            raise _impossible(observation, action)
-        after -= total
-        belief = np.exp(after)
-        if not (belief < TINY)[after > -np.inf].any():
-            return belief
-        known = belief.view(Improbable)
-        known.logarithms = after
-        return known
+        return slice(emitting.indptr[z], emitting.indptr[z + 1])
 
     def _beliefs(self, beliefs: ArrayLike) -> FloatArray:
         states = self.mdp.n_states
@@ -282,15 +311,9 @@ class Beliefs(PomdpFields):
             b = validation.floats("beliefs", beliefs)
             if b.ndim != 2 or b.shape[1] != states:
                 raise ModelError(f"beliefs has shape {b.shape}, not (n, {states})")
+            distributions(b.reshape(-1), np.arange(len(b) + 1) * states, lambda row: f"beliefs[{row}]")
         except ModelError as cause:
             raise ParameterError(str(cause)) from cause
-        if b.size and b.min() < 0.0:
-            row, state = (int(i) for i in np.unravel_index(int(np.argmin(b)), b.shape))
-            raise ParameterError(f"beliefs[{row}, {state}] is {b[row, state]:g}; probabilities are at least 0")
-        wrong = np.abs(b.sum(axis=1) - 1.0) > validation.ROW_SUM_TOLERANCE
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ParameterError(f"beliefs[{row}] sums to {b[row].sum():.10g}, not 1")
         return np.ascontiguousarray(b)
 
 
@@ -299,14 +322,25 @@ def _positive(values: FloatArray) -> FloatArray:
 
 
 def _logarithms(values: FloatArray) -> FloatArray:
+    kept: FloatArray | None = getattr(values, "logarithms", None)
+    if kept is not None:
+        return kept
     with np.errstate(divide="ignore"):
         return np.log(values)
 
 
-def _impossible(observation: int | str, action: int | str) -> ParameterError:
-    return ParameterError(
-        f"observation={observation} cannot follow action={action} in this belief while the episode continues"
-    )
+def _remembering(belief: FloatArray, logarithms: FloatArray) -> FloatArray:
+    """Return beliefs, which keep their logarithms where float64 cannot hold them."""
+    if not (belief < TINY)[logarithms > -np.inf].any():
+        return belief
+    known = belief.view(Improbable)
+    known.logarithms = logarithms
+    return known
+
+
+def _impossible(observation: int | str | None, action: int | str) -> ParameterError:
+    seen = "an observation" if observation is None else f"observation={observation}"
+    return ParameterError(f"{seen} cannot follow action={action} in this belief while the episode continues")
 
 
 def _numbers(name: str, values: ArrayLike, count: int, size: int) -> IndexArray:

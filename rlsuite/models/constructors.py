@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import fields
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_amount
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError, UnsuitableEnvironment
 from rlsuite.models import validation
-from rlsuite.models.aliases import SparseLike
+from rlsuite.models.aliases import Rows, SparseLike
 from rlsuite.models.arrays import Order, Tables, rewards_of, rows_from_arrays, rows_from_pairs
 from rlsuite.models.experience import Experience, rows_from_experience
 from rlsuite.models.functions import (
@@ -60,6 +60,10 @@ def _layout(env: Env, model: MdpFields) -> GridLayout | None:
 
 class Constructors(MdpFields):
     """The constructors of an `MDP` from other things than rows."""
+
+    @classmethod
+    def _of(cls, rows: Rows, n_actions: int, gamma: float, **more: Any) -> Self:
+        return cls.from_rows(*rows[:4], terminated=rows.terminated, n_actions=n_actions, gamma=gamma, **more)
 
     @classmethod
     @says_what_to_write
@@ -123,13 +127,11 @@ class Constructors(MdpFields):
         [[5.0, 10.0], [-1.0, -1.0]]
         """
         given = rows_from_arrays(P, rewards_of(R, costs), order=order, terminated=terminated, legal=legal)
-        rows = given.rows
         try:
-            model = cls.from_rows(
-                *rows[:4],
-                terminated=rows.terminated,
-                n_actions=given.n_actions,
-                gamma=gamma,
+            model = cls._of(
+                given.rows,
+                given.n_actions,
+                gamma,
                 start=validation.start_distribution(start, given.can_start),
                 reward_std=reward_std,
                 bernoulli=bernoulli,
@@ -198,11 +200,10 @@ class Constructors(MdpFields):
         rows, actions, can_start = rows_from_pairs(
             R, Q, s_indices, a_indices, n_actions=n_actions, terminated=terminated
         )
-        return cls.from_rows(
-            *rows[:4],
-            terminated=rows.terminated,
-            n_actions=actions,
-            gamma=gamma,
+        return cls._of(
+            rows,
+            actions,
+            gamma,
             start=validation.start_distribution(start, can_start),
             state_labels=state_labels,
             action_labels=action_labels,
@@ -250,11 +251,10 @@ class Constructors(MdpFields):
         ('nondeterministic', [(0.5, 1, 0.0, False), (0.5, 2, 0.0, True)])
         """
         rows, n_actions, can_start = rows_from_successors(successors, reward, terminated=terminated)
-        return cls.from_rows(
-            *rows[:4],
-            terminated=rows.terminated,
-            n_actions=n_actions,
-            gamma=gamma,
+        return cls._of(
+            rows,
+            n_actions,
+            gamma,
             start=validation.start_distribution(start, can_start),
             reward_std=reward_std,
             bernoulli=bernoulli,
@@ -330,11 +330,10 @@ class Constructors(MdpFields):
     @classmethod
     def from_explored(cls, found: Explored, gamma: float, numbered: bool) -> Self:
         """Return the model of what was found by `explore`; numbered actions have no names."""
-        return cls.from_rows(
-            *found.rows[:4],
-            terminated=found.rows.terminated,
-            n_actions=len(found.actions),
-            gamma=gamma,
+        return cls._of(
+            found.rows,
+            len(found.actions),
+            gamma,
             start=found.start,
             state_labels=labels_of(found.states),
             action_labels=None if numbered else labels_of(found.actions),
@@ -382,9 +381,7 @@ class Constructors(MdpFields):
             else:
                 reject_partially_observable(model, name_of(found))
                 rows, n_actions, start = read_table(found)
-                made = cls.from_rows(
-                    *rows[:4], terminated=rows.terminated, n_actions=n_actions, gamma=gamma, start=start
-                )
+                made = cls._of(rows, n_actions, gamma, start=start)
             return with_name(with_layout(made, _layout(found, made)), title_of(found))
 
     @classmethod
@@ -425,11 +422,10 @@ class Constructors(MdpFields):
         [[True], [False]]
         """
         rows, n_actions = rows_from_bare_table(P)
-        return cls.from_rows(
-            *rows[:4],
-            terminated=rows.terminated,
-            n_actions=n_actions,
-            gamma=gamma,
+        return cls._of(
+            rows,
+            n_actions,
+            gamma,
             start=start,
             state_labels=state_labels,
             action_labels=action_labels,
@@ -484,10 +480,4 @@ class Constructors(MdpFields):
         rows = rows_from_experience(
             transitions, n_states=n_states, n_actions=n_actions, prior=prior, successors=successors
         )
-        return cls.from_rows(
-            *rows[:4],
-            terminated=rows.terminated,
-            n_actions=n_actions,
-            gamma=gamma,
-            start=start,
-        )
+        return cls._of(rows, n_actions, gamma, start=start)

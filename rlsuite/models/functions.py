@@ -497,7 +497,7 @@ def _distribution(where: object, s: int, a: int, states: int) -> tuple[list[int]
     if where is None:
         return [], []
     if is_mapping(where):
-        weights = [_probability(p, s, a) for p in where.values()]
+        weights = [_number(p, f"successors[{s}][{a}] gives the probability {p!r}") for p in where.values()]
         return _states(where, s, a, states), weights
     if isinstance(where, Set):
         targets = sorted(_states(cast("Set[object]", where), s, a, states))
@@ -524,20 +524,10 @@ def _states(listed: Iterable[object], s: int, a: int, states: int) -> list[int]:
     return found
 
 
-def _probability(value: object, s: int, a: int) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise ModelError(f"successors[{s}][{a}] gives {value!r} as a probability; a number is needed")
-    return float(value)
-
-
 def _rewards(reward: Reward, s: IndexArray, a: IndexArray, ahead: IndexArray, states: int, actions: int) -> FloatArray:
     if callable(reward):
-        values: list[object] = [reward(*one) for one in zip(s.tolist(), a.tolist(), ahead.tolist(), strict=True)]
-        for index, value in enumerate(values):
-            if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-                where = f"s={s[index]}, a={a[index]}, s'={ahead[index]}"
-                raise ModelError(f"reward({where}) returned {value!r}; a finite number is needed")
-        return np.array(values, dtype=np.float64)
+        paid = [(one, reward(*one)) for one in zip(s.tolist(), a.tolist(), ahead.tolist(), strict=True)]
+        return np.array([_number(r, f"reward{one} returned {r!r}", least=-math.inf) for one, r in paid])
     table = validation.floats("reward", reward)
     validation.shape("reward", table, (states,), (states, actions), (states, actions, states))
     return table[(s, a, ahead)[: table.ndim]]

@@ -41,15 +41,11 @@ OUT_OF_BOUNDS: Final = "out_of_bounds"
 TOO_LARGE: Final = " has more than {:,} states: choose smaller constants, or a larger max_states={}"
 
 _COMMENT = re.compile(r"//[^\n]*")
-_TYPES = {"probabilistic": "dtmc", "nondeterministic": "mdp", "stochastic": "ctmc"}
 _DECLARED: Final[Mapping[str, re.Pattern[str]]] = {
     ".drn": re.compile(r"(?mi)^\s*@type:\s*([a-z]+)"),
     ".jani": re.compile(r'"type"\s*:\s*"(lts|dtmc|ctmc|mdp|ctmdp|ma|ta|pta|sta|ha|pha|sha|pomdp)"'),
 }
-_IN_PRISM = re.compile(
-    r"(?m)^[ \t]*((?:po|i|ipo)?mdp|[cdi]tmc|idtmc|ma|(?:po)?pta|[stc]sg|probabilistic|nondeterministic|stochastic)"
-    r"[ \t\r]*$"
-)
+_IN_PRISM = re.compile(r"(?m)^[ \t]*((?:po|i|ipo)?mdp|[cdi]tmc|idtmc|ma|(?:po)?pta|[stc]sg)[ \t\r]*$")
 _CHILD = "import sys; sys.path[:] = {!r}; from rlsuite.models.programs import write_built; write_built(*sys.argv[1:])"
 
 
@@ -64,8 +60,7 @@ def kind_in(path: str | os.PathLike[str]) -> str:
     with reading(path):
         text = Path(path).read_text(encoding="utf-8", errors="replace")
     found = _DECLARED.get(Path(path).suffix.lower(), _IN_PRISM).search(_COMMENT.sub("", text))
-    kind = "" if found is None else found[1].lower()
-    return _TYPES.get(kind, kind)
+    return "" if found is None else found[1].lower()
 
 
 def build(

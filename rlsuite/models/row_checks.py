@@ -241,28 +241,24 @@ def rewards(given: FloatArray, indptr: IndexArray, n_actions: int) -> FloatArray
     return np.where(stray, 0.0, flat) if stray.any() else flat
 
 
-def observations(table: FloatArray) -> None:
-    """Raise unless every row of ``table[a, s', :]`` is a probability distribution."""
-    if (table < 0.0).any():
-        a, s, z = (int(i) for i in np.argwhere(table < 0.0)[0])
-        raise ModelError(f"observation[a={a}, s'={s}, z={z}] is {table[a, s, z]:g}; probabilities are at least 0")
-    sums = table.sum(axis=2)
-    wrong = np.abs(sums - 1.0) > ROW_SUM_TOLERANCE
+def distributions(values: FloatArray, indptr: IndexArray, name: Callable[[int], str]) -> None:
+    """Raise unless every row is a probability distribution; `name` describes the row of a number."""
+    if (values < 0.0).any():
+        entry = int(np.argmax(values < 0.0))
+        row = int(np.searchsorted(indptr, entry, side="right")) - 1
+        raise ModelError(f"{name(row)} has the probability {values[entry]:g}; probabilities are at least 0")
+    sums, _ = _wrong_sums(values, indptr)
+    wrong = ~(np.abs(sums - 1.0) <= ROW_SUM_TOLERANCE)
     if wrong.any():
-        a, s = (int(i) for i in np.argwhere(wrong)[0])
-        total = float(sums[a, s])
-        raise ModelError(f"observation[a={a}, s'={s}] sums to {total:.10g}, not 1 ({excess(total)})")
+        row = int(np.argmax(wrong))
+        raise ModelError(f"{name(row)} sums to {float(sums[row]):.10g}, not 1 ({excess(float(sums[row]))})")
 
 
-def chain_rows(data: FloatArray, indptr: IndexArray) -> None:
-    """Raise unless the rows of a sparse matrix are probability distributions."""
-    if (data < 0.0).any():
-        entry = int(np.argmax(data < 0.0))
-        state = int(np.searchsorted(indptr, entry, side="right")) - 1
-        raise ModelError(f"transition[s={state}] has the probability {data[entry]:g}; probabilities are at least 0")
-    sums = row_sums(data, np.asarray(indptr, dtype=np.int64))
-    wrong = np.abs(sums - 1.0) > ROW_SUM_TOLERANCE
-    if wrong.any():
-        state = int(np.argmax(wrong))
-        total = float(sums[state])
-        raise ModelError(f"transition[s={state}] sums to {total:.10g}, not 1 ({excess(total)})")
+def chain_rows(values: FloatArray, indptr: AnyArray) -> None:
+    """Raise unless the rows of the matrix of a chain are probability distributions."""
+    distributions(values, np.asarray(indptr, dtype=np.int64), lambda state: f"transition[s={state}]")
+
+
+def observation_rows(values: FloatArray, indptr: IndexArray, states: int) -> None:
+    """Raise unless the rows Pr(z | a, s') are probability distributions."""
+    distributions(values, indptr, lambda row: f"observation[a={row // states}, s'={row % states}]")

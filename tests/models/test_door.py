@@ -252,7 +252,7 @@ BAD_SUCCESSORS = {
     ],
     "successors[0][1] holds True; write a state, a set of states, {state: probability}, "
     "or None for an illegal action": [[1, True], [0, 1]],
-    "successors[1][0] gives '1' as a probability; a number is needed": [[0, 1], [{0: "1"}, 1]],
+    "successors[1][0] gives the probability '1'; a finite number of at least 0 is needed": [[0, 1], [{0: "1"}, 1]],
     "transitions[s=1, a=0] sums to 0.5, not 1 (missing 0.5). Rows: P[s, a, :].": [[0, 1], [{0: 0.25, 1: 0.25}, 1]],
 }
 
@@ -267,7 +267,7 @@ def test_bad_successors(message, successors):
 def test_bad_rewards_of_successors():
     with pytest.raises(ModelError, match=r"reward has shape \(1,\), not \(2,\) or \(2, 1\) or \(2, 1, 2\)"):
         MDP.from_successors([[0], [1]], [0], gamma=0.9)
-    with pytest.raises(ModelError, match=r"reward\(s=1, a=0, s'=1\) returned nan"):
+    with pytest.raises(ModelError, match=r"reward\(1, 0, 1\) returned nan"):
         MDP.from_successors([[0], [1]], lambda s, a, s2: NAN if s else 0, gamma=0.9)
 
 
@@ -276,7 +276,7 @@ BAD_OBSERVATIONS = {
     "observation has shape (2, 2, 2), not (1, 2, Z): observation[a, s', z]": np.stack([np.eye(2)] * 2),
     "observation has shape (1, 2, 0), not (1, 2, Z): observation[a, s', z]": np.zeros((1, 2, 0)),
     "observation[a=0, s'=1] sums to 0.9, not 1 (missing 0.1)": [[[1, 0], [0.9, 0]]],
-    "observation[a=0, s'=0, z=1] is -1; probabilities are at least 0": [[[2, -1], [1, 0]]],
+    "observation[a=0, s'=0] has the probability -1; probabilities are at least 0": [[[2, -1], [1, 0]]],
     "observation[0, 0, 1] is nan; every entry must be finite": [[[1, NAN], [1, 0]]],
 }
 

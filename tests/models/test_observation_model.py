@@ -57,7 +57,10 @@ BAD = {
     "observation[0] has shape (3, 3), not (2, Z)": [csr_array(np.eye(3))] * 2,
     "matrix 1 is not sparse, but others are: make all of them sparse, or none": [EYE, np.eye(2)],
     "observation[a=1, s'=0] sums to 0.5, not 1 (missing 0.5)": [EYE, csr_array([[0.5, 0], [0, 1]])],
-    "observation[a=0, s'=1, z=0] is -1; probabilities are at least 0": [csr_array([[1, 0], [-1.0, 2]]), EYE],
+    "observation[a=0, s'=1] has the probability -1; probabilities are at least 0": [
+        csr_array([[1, 0], [-1.0, 2]]),
+        EYE,
+    ],
     "observation[1].data[0] is nan; every entry must be finite": [EYE, csr_array([[np.nan, 0], [0, 1]])],
     "observation.indptr has shape (2,), not (5,) (one row per action and state)": ([0, 1], [0], [1.0], 2),
     "observation.indptr does not increase from 0 to the number of probabilities, 4": (
@@ -274,7 +277,7 @@ def test_many_beliefs_at_once(data, pomdps):
     [
         ([0.5, 0.5], 0, 0, r"beliefs has shape \(2,\), not \(n, 2\)"),
         ([[0.5, 0.4]], 0, 0, r"beliefs\[0\] sums to 0\.9, not 1"),
-        ([[0.5, 0.5], [1.5, -0.5]], 0, 0, r"beliefs\[1, 1\] is -0\.5; probabilities are at least 0"),
+        ([[0.5, 0.5], [1.5, -0.5]], 0, 0, r"beliefs\[1\] has the probability -0\.5"),
         ([[np.nan, 1]], 0, 0, r"beliefs\[0, 0\] is nan"),
         ([[0.5, 0.5]], 3, 0, r"actions\[0\]=3 is not one of 0\.\.2"),
         ([[0.5, 0.5]], [0], [-1], r"observations\[0\]=-1 is not one of 0\.\.1"),

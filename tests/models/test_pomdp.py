@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rlsuite as rl
+from rlsuite.cli.filter_table import _followed
+from rlsuite.environments.wrappers import BeliefObservation
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
 from rlsuite.models import MDP, POMDP
 
@@ -166,11 +168,21 @@ def test_what_a_thousand_observations_say_is_not_rounded_away(stays):
     z = np.repeat([0, 1, 2], [500, 800, 1])
     b, beliefs = np.array([0.3, 0.3, 0.4]) @ rows, []
     expected = rl.HMM(b, rows, seen).filter(z)
-    b = pomdp.start
+    b, several = pomdp.start, np.array([[0.5, 0.5, 0], pomdp.start, [0, 0, 1]])
+    env = BeliefObservation(pomdp.to_env())
+    env.reset(seed=0)
+    ahead = iter(z.tolist())
+    env.env.step = lambda _: (next(ahead), 0.0, False, False, {})
     for symbol in z:
         b = pomdp.update_belief(b, 0, symbol)
-        beliefs.append(b)
-    np.testing.assert_allclose(beliefs, expected, rtol=1e-9, atol=1e-300)
+        several = pomdp.update_beliefs(several[:2], 0, symbol)
+        beliefs.append((b, several[1], env.step(0)[0]))
+    np.testing.assert_allclose(beliefs, np.stack([expected] * 3, axis=1), rtol=1e-9, atol=1e-300)
+    words = pomdp.followed(pomdp.start, 0, None)[0], _followed(pomdp, [0] * z.size, z.tolist())
+    assert words[0] == pytest.approx(pomdp.start @ rows)
+    np.testing.assert_allclose(words[1][0][1:], expected, rtol=1e-9, atol=1e-300)
+    assert words[1][1] == pytest.approx(rl.HMM(pomdp.start @ rows, rows, seen).score(z))
+    beliefs = [one for one, *_ in beliefs]
     assert expected[499, 2] == 0 < 0.99 < expected[1299, 2]
     likelier = beliefs[499].copy()
     likelier[:] = [0.5, 0.5, 0]  # a changed array is what it shows
