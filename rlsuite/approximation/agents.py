@@ -2,8 +2,12 @@
 
 from rlsuite.agents.control.natural_actor_critic import NaturalActorCritic
 from rlsuite.agents.control.reinforce import Reinforce, ReinforceWithBaseline
-from rlsuite.approximation.linear.book_names import (
+from rlsuite.approximation.linear.gradient_td import GTD2, TDC, EmphaticTD
+from rlsuite.approximation.linear.linear_agent import (
     GradientMonteCarlo,
+    GradientMonteCarloControl,
+    LinearAgent,
+    LinearPredictor,
     SemiGradientExpectedSarsa,
     SemiGradientNStepSarsa,
     SemiGradientNStepTD,
@@ -16,11 +20,7 @@ from rlsuite.approximation.linear.book_names import (
     TrueOnlineLinearSarsaLambda,
     TrueOnlineLinearTDLambda,
 )
-from rlsuite.approximation.linear.emphatic_td import EmphaticTD
-from rlsuite.approximation.linear.gradient_td import GTD2, TDC
-from rlsuite.approximation.linear.linear_agent import LinearAgent, LinearPredictor
-from rlsuite.approximation.linear.monte_carlo_control import GradientMonteCarloControl
-from rlsuite.approximation.policies.linear_actor_critic import LinearActorCritic
+from rlsuite.approximation.policies.linear_policy import LinearActorCritic
 
 __all__ = [
     "GTD2",

@@ -503,7 +503,7 @@ def choose(
 
 
 def _check(experiment: "Experiment") -> None:
-    from rlsuite.approximation.batch.batch_agent import BatchAgent
+    from rlsuite.approximation.batch.batch_learner import BatchAgent
 
     for entry in experiment.agents:
         if not isinstance(entry.agent, BatchAgent):

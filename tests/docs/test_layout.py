@@ -9,9 +9,7 @@ FAMILIES = {
     "agents/bandits/test_linear": "agents/bandits: lin_ucb linear_thompson",
     "agents/control/test_actor_critic": "agents/control: actor_critic_lambda softmax_agent",
     "agents/control/test_n_step": "agents/control: n_step_buffer",
-    "agents/control/test_reinforce": (
-        "agents/control: natural_actor_critic; approximation/policies: linear_actor_critic"
-    ),
+    "agents/control/test_reinforce": ("agents/control: natural_actor_critic"),
     "agents/control/test_tree_backup": "agents/control: target_policies",
     "agents/prediction/test_learning": "agents/prediction: policies",
     "agents/prediction/test_predictors": "agents: predictor state_value_agent episode_buffer",
@@ -22,14 +20,11 @@ FAMILIES = {
     "agents/test_fit_features": "features: learned",
     "agents/test_value_agent": "agents/values: feature_values features linear representation table",
     "agents/values/test_network": "agents/values: layers",
-    "approximation/batch/test_batch": "approximation/batch: columns csv_files observations sources",
-    "approximation/batch/test_fitted_iteration": "approximation/batch: action_inputs batch_agent regressors",
-    "approximation/batch/test_lstd": "approximation/batch: linear_systems lspi observed_features",
-    "approximation/deep/test_dqn": "approximation/deep: network_agent pytorch run storage",
-    "approximation/linear/test_formulas": (
-        "approximation/linear: book_names emphatic_td gradient_td monte_carlo_control"
-    ),
-    "approximation/policies/test_policy_search": "approximation/policies: candidates",
+    "approximation/batch/test_batch": "approximation/batch: sources",
+    "approximation/batch/test_fitted_iteration": "approximation/batch: regressors",
+    "approximation/batch/test_lstd": "approximation/batch: lspi observed_features",
+    "approximation/deep/test_dqn": "approximation/deep: network_agent run",
+    "approximation/linear/test_formulas": "approximation/linear: gradient_td",
     "cli/test_face": "cli: load output",
     "cli/test_filtering": "cli: filter_table",
     "core/test_compilation": "core: machine_code refusals",

@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from rlsuite.approximation.batch.batch import Batch as Batch
     from rlsuite.approximation.batch.fitted_iteration import FittedQ as FittedQ
     from rlsuite.approximation.batch.fitted_iteration import FittedValueIteration as FittedValueIteration
-    from rlsuite.approximation.batch.gated_experts import GatedExperts as GatedExperts
     from rlsuite.approximation.batch.lspi import LSPI as LSPI
-    from rlsuite.approximation.batch.lstd import LSTD as LSTD
+    from rlsuite.approximation.batch.lspi import LSTD as LSTD
+    from rlsuite.approximation.batch.regressors import GatedExperts as GatedExperts
     from rlsuite.approximation.batch.regressors import LocallyWeightedRegression as LocallyWeightedRegression
     from rlsuite.training.episodes import Rollout as Rollout
     from rlsuite.training.episodes import episode_of as episode_of

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rlsuite.approximation.batch import columns
+from rlsuite.approximation.batch import sources
 from rlsuite.core.aliases import Env, Space
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_number
@@ -142,27 +142,27 @@ class Batch:
         >>> Batch.from_arrays([0, 1], [1, 1], [0.0, 1.0], [1, 2], [False, True]).first
         array([ True, False])
         """
-        before = columns.observations("observation", observation)
+        before = sources.observations("observation", observation)
         n = len(before)
-        after = columns.observations("next_observation", next_observation)
+        after = sources.observations("next_observation", next_observation)
         if after.shape != before.shape:
             raise ParameterError(
                 f"next_observation has shape {after.shape}; it must have that of observation, {before.shape}"
             )
-        ended = columns.terminated(terminated, n)
+        ended = sources.terminated(terminated, n)
         lowest = whole_number("first_action", first_action, at_least=-(2**62))
         if n_actions is None and action_mask is not None and np.ndim(action_mask) == 2:
             n_actions = int(np.shape(action_mask)[1])
-        taken, many = columns.actions(action, n, lowest, n_actions)
-        legal = columns.masks(action_mask, next_action_mask, taken, ended, many)
+        taken, many = sources.actions(action, n, lowest, n_actions)
+        legal = sources.masks(action_mask, next_action_mask, taken, ended, many)
         return cls(
             observation=before,
             action=taken,
-            reward=columns.numbers("reward", reward, n),
+            reward=sources.numbers("reward", reward, n),
             next_observation=after,
             terminated=ended,
-            first=_beginnings(before, after, ended) if first is None else columns.first(first, n),
-            weight=np.ones(n) if weight is None else columns.weights(weight, n),
+            first=_beginnings(before, after, ended) if first is None else sources.first(first, n),
+            weight=np.ones(n) if weight is None else sources.weights(weight, n),
             n_actions=many,
             first_action=lowest,
             observation_space=observation_space,
@@ -326,7 +326,7 @@ class Batch:
         ParameterError
             If its numbers are not those of a batch; see `from_arrays`.
         """
-        from rlsuite.approximation.batch.csv_files import read
+        from rlsuite.approximation.batch.sources import read
 
         return cls.from_arrays(**read(path), n_actions=n_actions, first_action=first_action)
 
@@ -371,7 +371,7 @@ class Batch:
         chosen = np.asarray(rows)
         if chosen.dtype == np.bool_ and chosen.shape != self.action.shape:
             raise ParameterError(f"the mask has shape {chosen.shape}; for this batch it must have ({len(self)},)")
-        index = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else columns.whole("rows", chosen)
+        index = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else sources.whole("rows", chosen)
         if not index.size:
             raise ParameterError("rows selects no transition; select at least one")
         if index.min() < 0 or index.max() >= len(self):
@@ -405,7 +405,7 @@ class Batch:
         FileError
             If it cannot be written.
         """
-        from rlsuite.approximation.batch.csv_files import write
+        from rlsuite.approximation.batch.sources import write
 
         columns_by_name = {
             "episode": self.episode,

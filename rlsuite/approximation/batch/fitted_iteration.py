@@ -32,13 +32,16 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from rlsuite.approximation.batch import regressors
-from rlsuite.approximation.batch.action_inputs import Matrix, OneForAll, OnePerAction
-from rlsuite.approximation.batch.action_masks import KnownActions
 from rlsuite.approximation.batch.batch import Batch
-from rlsuite.approximation.batch.batch_agent import BatchAgent
-from rlsuite.approximation.batch.batch_learner import BatchLearner
-from rlsuite.approximation.batch.observations import encoded
-from rlsuite.approximation.batch.observed_features import ObservedFeatures
+from rlsuite.approximation.batch.batch_learner import BatchAgent, BatchLearner
+from rlsuite.approximation.batch.observed_features import (
+    KnownActions,
+    Matrix,
+    ObservedFeatures,
+    OneForAll,
+    OnePerAction,
+    encoded,
+)
 from rlsuite.core.aliases import Observation
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number, fraction, whole_amount

@@ -1,7 +1,22 @@
-"""The features of a batch: any transformer of scikit-learn, or none."""
+"""What estimators see of a batch: observations, actions, and which actions are legal.
+
+The interface between a batch method and an environment: vectors in, indices of actions out.
+
+The legal actions that a batch has at its observations.
+
+Two ways to give a regressor of single numbers the action.
+
+One regressor for each action is fitted to its transitions only; or one regressor for all has, after the features, one
+more column for each action, which is 1 for the action taken and 0 for the others. Either way the matrices are built
+once, and the values of all actions of many observations take as few calls as there are regressors.
+
+The features of a batch: any transformer of scikit-learn, or none.
+"""
 
 import warnings
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from typing import Self, TypeAlias
 
 import numpy as np
 from gymnasium.spaces import Discrete
@@ -9,10 +24,14 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.batch.batch import Batch
+from rlsuite.approximation.batch.regressors import predictions
+from rlsuite.core.aliases import Space
 from rlsuite.core.array_like import ArrayLike
-from rlsuite.environments.observation_view import encoding
+from rlsuite.core.checks import legal_actions
+from rlsuite.environments.observation_view import encoding, numbers_of
+from rlsuite.errors import ParameterError
 from rlsuite.features.checks import check_observations, naming, shown
-from rlsuite.features.estimators import Matrix, Transformer, clone, is_frozen
+from rlsuite.features.estimators import Matrix, Predictor, Transformer, clone, is_frozen
 from rlsuite.features.feature_map import FeatureMap
 from rlsuite.features.learned import (
     AsFeatures,
@@ -23,6 +42,155 @@ from rlsuite.features.learned import (
     set_open_seeds,
     sums_to_the_end,
 )
+
+Encode: TypeAlias = Callable[[object], NDArray[np.float64]]
+"""``observation -> vector (d,)``"""
+
+
+def encoder(space: Space | None) -> Encode:
+    """Return the function that makes vectors (d,) of the observations of a space; None stands for an unknown space.
+
+    It raises ParameterError for what is not an observation of the space, or does not consist of numbers.
+    """
+    return numbers_of if space is None else encoding(space).given
+
+
+def encoded(space: Space | None, observation: object) -> NDArray[np.float64]:
+    """Return one observation of a space as a vector (d,)."""
+    return encoder(space)(observation)
+
+
+class KnownActions:
+    """The actions that were legal at each observation of a batch; elsewhere all are.
+
+    Where the same observation had different masks, an action is known as legal that was legal once.
+
+    Parameters
+    ----------
+    observations : ndarray (n, d) float64
+    legal : ndarray (n, n_actions) bool
+
+    Examples
+    --------
+    >>> known = KnownActions(np.array([[1.0], [2.0], [1.0]]), np.array([[True, False], [False, True], [True, False]]))
+    >>> known.at([[1.0], [7.0]])
+    array([[ True, False],
+           [ True,  True]])
+    """
+
+    def __init__(self, observations: NDArray[np.float64], legal: NDArray[np.bool_]) -> None:
+        self.observations, where = np.unique(observations + 0.0, axis=0, return_inverse=True)  # -0.0 is 0.0
+        self.legal = np.zeros((len(self.observations), legal.shape[1]), dtype=np.bool_)
+        np.logical_or.at(self.legal, where.reshape(-1), legal)
+        self._rows = {row.tobytes(): i for i, row in enumerate(self.observations)}
+
+    def and_those_at(self, observations: NDArray[np.float64], legal: NDArray[np.bool_]) -> Self:
+        """Return what is known with more observations."""
+        return type(self)(np.concatenate([self.observations, observations]), np.concatenate([self.legal, legal]))
+
+    def at(self, observations: ArrayLike) -> NDArray[np.bool_]:
+        """Return the legal actions (n, n_actions) at observations (n, d)."""
+        seen = np.asarray(observations, dtype=np.float64) + 0.0
+        rows = np.array([self._rows.get(one.tobytes(), -1) for one in seen], dtype=np.int64)
+        return np.where(rows[:, None] >= 0, self.legal[rows], True)
+
+
+def legal_at(
+    known: KnownActions | None, observations: ArrayLike, action_mask: ArrayLike | None, n_actions: int
+) -> NDArray[np.bool_] | None:
+    """Return the legal actions (n, n_actions) at observations (n, d): those given, or those known; None for all.
+
+    Raises
+    ------
+    ParameterError
+        If the mask is not a 0 or 1 for each action at each observation, or leaves no action at one of them.
+    """
+    if action_mask is None:
+        return None if known is None else known.at(observations)
+    legal = legal_actions("action_mask", action_mask, n_actions, len(np.asarray(observations)))
+    if not legal.any(axis=1).all():
+        at = int(np.argmin(legal.any(axis=1)))
+        raise ParameterError(f"action_mask[{at}] leaves no action; at least one must be legal at each observation")
+    return legal
+
+
+Fit: TypeAlias = Callable[[Matrix, NDArray[np.float64], NDArray[np.float64]], Predictor]
+"""``(inputs (n, k), targets (n,), weights (n,)) -> fitted regressor``"""
+
+
+def rows_of_actions(action: NDArray[np.int64], n_actions: int, fix: str) -> list[NDArray[np.int64]]:
+    """Return the indices of the transitions of each action.
+
+    Raises
+    ------
+    ParameterError
+        If an action has none; the message ends with what to do.
+    """
+    rows = [np.flatnonzero(action == a) for a in range(n_actions)]
+    missing = [a for a in range(n_actions) if not rows[a].size]
+    if missing:
+        raise ParameterError(
+            f"the batch has no transition with action {', '.join(map(str, missing))} (of 0..{n_actions - 1}), so its "
+            f"value cannot be learned; {fix}"
+        )
+    return rows
+
+
+class OnePerAction:
+    """Training inputs of one regressor per action."""
+
+    def __init__(self, features: Matrix, action: NDArray[np.int64], weight: NDArray[np.float64], n_actions: int):
+        fix = "collect more transitions, or let one regressor see all actions (one_per_action=False)"
+        self.rows = rows_of_actions(action, n_actions, fix)
+        self.inputs = [features[rows] for rows in self.rows]
+        self.weights = [weight[rows] for rows in self.rows]
+
+    def fit(self, fit: Fit, target: NDArray[np.float64]) -> list[Predictor]:
+        """Fit a regressor to the targets of each action."""
+        parts = zip(self.inputs, self.rows, self.weights, strict=True)
+        return [fit(inputs, target[rows], weight) for inputs, rows, weight in parts]
+
+    @staticmethod
+    def inputs_of_all_actions(features: Matrix, n_actions: int) -> Matrix:
+        """Return the inputs whose predictions are the values of all actions: the features themselves."""
+        return features
+
+    @staticmethod
+    def values(fitted: Sequence[Predictor], owner: str, inputs: Matrix, n_actions: int) -> NDArray[np.float64]:
+        """Predict the values (n_actions, n)."""
+        return np.stack([predictions(one, owner, inputs) for one in fitted])
+
+
+class OneForAll:
+    """Training inputs of one regressor whose inputs include the action."""
+
+    def __init__(self, features: Matrix, action: NDArray[np.int64], weight: NDArray[np.float64], n_actions: int):
+        self.weight = weight
+        self.inputs = _side_by_side(features, np.eye(n_actions)[action])
+
+    def fit(self, fit: Fit, target: NDArray[np.float64]) -> list[Predictor]:
+        """Fit the regressor to all targets."""
+        return [fit(self.inputs, target, self.weight)]
+
+    @staticmethod
+    def inputs_of_all_actions(features: Matrix, n_actions: int) -> Matrix:
+        """Return the inputs (n_actions * n, k + n_actions) whose predictions are the values of all actions."""
+        n = int(features.shape[0])
+        return _side_by_side(features[np.tile(np.arange(n), n_actions)], np.repeat(np.eye(n_actions), n, axis=0))
+
+    @staticmethod
+    def values(fitted: Sequence[Predictor], owner: str, inputs: Matrix, n_actions: int) -> NDArray[np.float64]:
+        """Predict the values (n_actions, n)."""
+        return predictions(fitted[0], owner, inputs).reshape(n_actions, -1)
+
+
+def _side_by_side(features: Matrix, indicators: NDArray[np.float64]) -> Matrix:
+    """Return the columns of both, as a sparse matrix if the features are one."""
+    if hasattr(features, "tocsr"):
+        from scipy.sparse import csr_array, hstack
+
+        return hstack([features, csr_array(indicators)], format="csr")
+    return np.hstack([features, indicators])
 
 
 class ObservedFeatures:

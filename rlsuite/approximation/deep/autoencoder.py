@@ -14,9 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.deep.network import build_network, check_layers
-from rlsuite.approximation.deep.pytorch import arrays_of, device_of, one_thread, pytorch
-from rlsuite.approximation.deep.storage import reading, write_file
+from rlsuite.approximation.deep.network import (
+    arrays_of,
+    build_network,
+    check_layers,
+    device_of,
+    one_thread,
+    pytorch,
+    reading,
+    write_file,
+)
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import positive_number, whole_number
 from rlsuite.core.compilation import compiled

@@ -15,10 +15,15 @@ from rlsuite.agents.memory import Memory
 from rlsuite.agents.schedules import UNUSED, VISITS, Linear, Schedule, as_schedule
 from rlsuite.agents.storage import EPISODE
 from rlsuite.approximation.deep.inputs import CHANNELS, Inputs
-from rlsuite.approximation.deep.network import build_network, check_layers
+from rlsuite.approximation.deep.network import (
+    build_network,
+    check_layers,
+    check_maker,
+    device_of,
+    one_thread,
+    own_network,
+)
 from rlsuite.approximation.deep.network_agent import NetworkAgent
-from rlsuite.approximation.deep.own_network import check_maker, own_network
-from rlsuite.approximation.deep.pytorch import device_of, one_thread
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.run import DeepRun, Pace
 from rlsuite.core.aliases import Env

@@ -13,7 +13,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.deep.pytorch import pytorch
+from rlsuite.approximation.deep.network import pytorch
 from rlsuite.core.aliases import Space
 from rlsuite.models.aliases import AnyArray
 

@@ -1,19 +1,178 @@
-"""Networks: convolutions for images, then hidden layers of rectified linear units, then a linear output.
+"""Networks of PyTorch: ours, the user's own, and their weights in files.
+
+Networks: convolutions for images, then hidden layers of rectified linear units, then a linear output.
 
 Rectified linear units are max(0, x); each layer but the last is followed by them.
 
 In plain NumPy: `rlsuite.reference.deep_q.duelling_values`.
+
+A network of the user's own: any ``torch.nn.Module``, or what makes one; it is tried before anything is learned.
+
+PyTorch is an extra: it is loaded on first use, used with one thread, and its settings are restored.
+
+Nothing of ours draws from PyTorch's generators: all random numbers come from NumPy generators of our own. What modules
+of the user draw is seeded by these, and PyTorch's generator is put back where it was.
+
+Saving and loading networks: one .npz file of arrays and JSON text, never a pickle.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+import copy
+import importlib
+import inspect
+import json
+import math
+import threading
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.deep.pytorch import empty_layer, initialise, pytorch
 from rlsuite.core.checks import whole_number
+from rlsuite.core.files import replacing
+from rlsuite.core.npz import Npz, reading_npz
+from rlsuite.environments.finding import module_of, parts_of
+from rlsuite.models.aliases import AnyArray
+
+_lock = threading.Lock()
+_generator_lock = threading.Lock()
+_working: list[int] = []
+"""The callers that work with one thread: for each of them the number of threads before."""
+
+
+def pytorch() -> Any:
+    """Return the module ``torch``.
+
+    Raises
+    ------
+    MissingPackage
+        If it is not installed.
+
+    Examples
+    --------
+    >>> pytorch().ones(2).tolist()
+    [1.0, 1.0]
+    """
+    try:
+        return importlib.import_module("torch")
+    except ImportError as error:
+        raise errors.MissingPackage(
+            f"neural networks need PyTorch, which is not installed ({error}); pip install 'rlsuite[torch]'"
+        ) from error
+
+
+def device_of(name: str) -> Any:
+    """Return the ``torch.device`` of a name, which exists and can be used.
+
+    A gradient is taken there once: on a graphics card this starts the thread that differentiates, which otherwise warns
+    if the first thing that it computes is a product of matrices.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such device here.
+    """
+    torch = pytorch()
+    try:
+        with torch.inference_mode(False), torch.enable_grad():
+            tried = torch.ones(1, device=torch.device(name), requires_grad=True)
+            (2.0 * tried).backward()
+        tried.grad.cpu()  # "meta" has no numbers
+        return tried.device
+    except (RuntimeError, TypeError, AssertionError) as error:
+        raise errors.ParameterError(
+            f"device={name!r} cannot be used here; 'cpu' always can ({str(error).splitlines()[0]})"
+        ) from error
+
+
+@contextmanager
+def one_thread() -> Generator[None]:
+    """Let PyTorch use one thread inside, and as many as before outside.
+
+    Matrices as small as ours are multiplied faster by one thread than by several, which would mostly wait for each
+    other; and the last bits of a sum do not depend on the number of cores. Several Python threads may be inside at
+    once: the last one restores.
+    """
+    torch = pytorch()
+    with _lock:
+        _working.append(torch.get_num_threads() if not _working else _working[0])
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        with _lock:
+            before = _working.pop()
+            if not _working:
+                torch.set_num_threads(before)
+
+
+@contextmanager
+def own_generator(seed: int) -> Generator[None]:
+    """Let PyTorch draw from a generator with this seed; afterwards its own generator continues where it was.
+
+    Only for code that cannot be told where to draw from: the user's own. One thread at a time is inside.
+    """
+    generator = pytorch().default_generator
+    with _generator_lock:
+        before = generator.get_state()
+        generator.manual_seed(seed)
+        try:
+            yield
+        finally:
+            generator.set_state(before)
+
+
+def initialise(network: Any, rng: np.random.Generator) -> None:
+    """Draw all weights and biases of a network uniformly from +-1 / sqrt(inputs of the unit) (LeCun et al. 1998).
+
+    Parameters
+    ----------
+    network : torch.nn.Sequential
+        Linear and convolutional layers, and layers without weights.
+    rng : numpy.random.Generator
+        Where the numbers come from: neither the device nor PyTorch's own generator matters.
+    """
+    torch = pytorch()
+    with torch.no_grad():
+        for layer in network:
+            if hasattr(layer, "weight"):
+                bound = 1.0 / math.sqrt(math.prod(layer.weight.shape[1:]))
+                for tensor in (layer.weight, layer.bias):
+                    drawn = rng.uniform(-bound, bound, tuple(tensor.shape)).astype(np.float32)
+                    tensor.copy_(torch.from_numpy(drawn))
+
+
+def empty_layer(kind: Any, *sizes: int, device: Any, **options: int) -> Any:
+    """Make a layer without drawing its weights, which would change PyTorch's own generator."""
+    return pytorch().nn.utils.skip_init(kind, *sizes, device=device, **options)
+
+
+def arrays_of(network: Any) -> dict[str, NDArray[np.float32]]:
+    """Return copies of a network's weights by their names."""
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
+
+
+def put_arrays(network: Any, arrays: dict[str, AnyArray]) -> None:
+    """Set the weights of a network to those that `arrays_of` has returned.
+
+    Raises
+    ------
+    ValueError
+        If names, shapes or types are not those of the network, or a weight is not finite.
+    """
+    torch = pytorch()
+    wanted = arrays_of(network)
+    if wanted.keys() != arrays.keys():
+        raise ValueError(f"the weights are {sorted(arrays)}, not {sorted(wanted)}")
+    for name, array in arrays.items():
+        if array.shape != wanted[name].shape or array.dtype != wanted[name].dtype or not np.isfinite(array).all():
+            raise ValueError(
+                f"{name} is {array.dtype} {array.shape}, or not finite; it must be float32 {wanted[name].shape}"
+            )
+    network.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
 
 
 class Convolution(NamedTuple):
@@ -167,3 +326,200 @@ def slope_of_outputs(slope: NDArray[np.float32], dueling: bool) -> NDArray[np.fl
     if not dueling:
         return slope
     return np.concatenate([slope.sum(axis=1, keepdims=True), slope - slope.mean(axis=1, keepdims=True)], axis=1)
+
+
+Maker: TypeAlias = Callable[[tuple[int, ...], int], Any]
+"""``maker(shape, n_outputs) -> torch.nn.Module``, of the shape of one observation: a function, or a class."""
+
+TRIED = 2
+"""Observations that a network is tried on."""
+
+
+def named(network: object) -> str:
+    """Return the name of a module's class, or of what makes one, as a file keeps it.
+
+    >>> named(np.zeros), named("nets.py:Net")
+    ('numpy.zeros', 'nets.py:Net')
+    """
+    if isinstance(network, str):
+        return network
+    named_one: Any = network if inspect.isroutine(network) or inspect.isclass(network) else type(network)
+    return f"{named_one.__module__}.{named_one.__qualname__}"
+
+
+def check_maker(network: object) -> None:
+    """Raise unless this is a module, or may make one.
+
+    Raises
+    ------
+    ParameterError
+        If it is something else.
+    """
+    if isinstance(network, str):
+        _imported(network)
+    elif not (isinstance(network, pytorch().nn.Module) or callable(network)):
+        raise errors.ParameterError(
+            f"network={network!r} must be a torch.nn.Module, or a class or function that makes one: "
+            "network(shape, n_outputs), as itself or as 'module:Name' or 'file.py:Name'"
+        )
+
+
+def own_network(
+    network: object, shape: tuple[int, ...], outputs: Sequence[str], rng: np.random.Generator, device: Any
+) -> Any:
+    """Return a copy of a module, or a new one, on a device.
+
+    What it draws from PyTorch's generator while it is made is seeded by `rng`, and the generator is restored.
+
+    Parameters
+    ----------
+    network : torch.nn.Module, callable or str
+        The module, or what makes it; see `Maker`.
+    shape : tuple of int
+        Shape of an observation as it enters the network.
+    outputs : sequence of str
+        What each of its outputs is.
+    rng : numpy.random.Generator
+        Where the first weights come from, unless the module has its own.
+    device : torch.device
+        Device of the network.
+
+    Raises
+    ------
+    ParameterError
+        If it is no such thing, cannot take the observations, returns numbers of another shape or type, or other numbers
+        when it is asked again.
+    """
+    nn, what = pytorch().nn, f"network={named(network)}"
+    given: Any = _imported(network) if isinstance(network, str) else network
+    with own_generator(int(rng.integers(2**62))):
+        made: Any = copy.deepcopy(given) if isinstance(given, nn.Module) else _made(what, given, shape, len(outputs))
+        if not isinstance(made, nn.Module):
+            raise errors.ParameterError(f"{what} makes {type(made).__name__}, not a torch.nn.Module")
+        made: Any = made.to(device)
+        first = answers(made, shape, device, what)
+        _check_answers(what, first, outputs)
+        before = arrays_of(made)
+        again, after = answers(made, shape, device, what), arrays_of(made)
+    if not np.array_equal(first, again) or any(not np.array_equal(before[name], after[name]) for name in before):
+        raise errors.ParameterError(
+            f"{what} answers differently when it is asked again, as Dropout, BatchNorm and noisy layers do: nothing "
+            "could be repeated. Leave them out (LayerNorm may stay), or call .eval() on the module before it is given"
+        )
+    if not any(weight.requires_grad for weight in made.parameters()):
+        raise errors.ParameterError(f"{what} has no weights that can be learned")
+    return made
+
+
+def answers(network: Any, shape: tuple[int, ...], device: Any, what: str) -> AnyArray:
+    """Return the outputs of a network for a few fixed inputs, shape (TRIED, n_outputs).
+
+    Raises
+    ------
+    ParameterError
+        If it cannot take them.
+    """
+    torch = pytorch()
+    numbers = np.random.default_rng(0).uniform(-1.0, 1.0, (TRIED, *shape)).astype(np.float32)
+    try:
+        with torch.no_grad():
+            return network(torch.from_numpy(numbers).to(device)).cpu().numpy()
+    except Exception as error:  # whatever the user's own module raises
+        raise errors.ParameterError(
+            f"{what} cannot take {TRIED} observations, float32 {numbers.shape} ({type(error).__name__}: {error})"
+        ) from error
+
+
+def _made(what: str, maker: Any, shape: tuple[int, ...], n_outputs: int) -> Any:
+    try:
+        return maker(shape, n_outputs)
+    except Exception as error:  # whatever the user's own function raises
+        raise errors.ParameterError(
+            f"{what} is called with the shape of one observation and the number of outputs, {shape} and {n_outputs}, "
+            f"and raised {type(error).__name__}: {error}"
+        ) from error
+
+
+def _check_answers(what: str, found: AnyArray, outputs: Sequence[str]) -> None:
+    wanted = TRIED, len(outputs)
+    if found.shape != wanted or found.dtype != np.float32:
+        raise errors.ParameterError(
+            f"{what} returns {found.dtype} {found.shape} for {TRIED} observations; it must return float32 {wanted}: "
+            f"{', '.join(outputs)}"
+        )
+    if not np.isfinite(found).all():
+        raise errors.ParameterError(f"{what} returns {found[~np.isfinite(found)][0]} for numbers between -1 and 1")
+
+
+def _imported(spec: str) -> Any:
+    """Return what ``module:Name`` or ``file.py:Name`` names."""
+    place, name = parts_of(spec)
+    if not (place and name):
+        raise errors.ParameterError(f"network={spec!r} must be 'module:Name' or 'file.py:Name'")
+    try:
+        module = module_of(place)
+    except errors.FileError as error:
+        raise errors.ParameterError(f"network={spec!r}: {error}") from error
+    if not hasattr(module, name):
+        public = [other for other in vars(module) if not other.startswith("_")]
+        raise errors.ParameterError(f"network={spec!r}: " + errors.unknown("name", name, public))
+    return getattr(module, name)
+
+
+Arrays = dict[str, AnyArray]
+
+
+def write_file(
+    path: str | PathLike[str],
+    file_format: str,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, AnyArray],
+    networks: Mapping[str, Any],
+) -> None:
+    """Write a header of plain data, arrays, and the weights of networks as arrays "NETWORK.WEIGHT".
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written.
+    """
+    content: Arrays = {"header": np.array(json.dumps({"format": file_format, **header})), **arrays}
+    for which, network in networks.items():
+        content |= {f"{which}.{name}": array for name, array in arrays_of(network).items()}
+    with replacing(path) as unfinished, unfinished.open("wb") as file:
+        np.savez_compressed(file, **content)  # pyright: ignore[reportArgumentType] - no array has a parameter's name
+
+
+@contextmanager
+def reading(path: str | PathLike[str], file_format: str) -> Generator[tuple[dict[str, Any], Npz]]:
+    """Yield the header and the arrays of a file; an inconsistency between them is an error of the file.
+
+    Raises
+    ------
+    FileError
+        If the file is missing, damaged, written by something else, or has arrays that are not taken.
+    """
+    with reading_npz(path, f"a {file_format}") as arrays:
+        header: dict[str, Any] = arrays.take_json("header")
+        if header["format"] != file_format:
+            raise errors.FileError(f"{path} has the format {header['format']!r}, not {file_format!r}")
+        yield header, arrays
+        arrays.finish()
+
+
+def put_weights(networks: Mapping[str, Any], arrays: Npz) -> None:
+    """Give networks the weights that `write_file` has written.
+
+    Raises
+    ------
+    ValueError
+        If they are not those of such networks.
+    """
+    for which, network in networks.items():
+        wanted = arrays_of(network)
+        found = {name.removeprefix(f"{which}.") for name in arrays.below(f"{which}.")}
+        if wanted.keys() != found:
+            raise ValueError(f"the weights are {sorted(found)}, not {sorted(wanted)}")
+        put_arrays(
+            network, {name: arrays.take(f"{which}.{name}", each.dtype, each.shape) for name, each in wanted.items()}
+        )

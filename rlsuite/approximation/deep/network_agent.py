@@ -11,10 +11,8 @@ from rlsuite import errors
 from rlsuite.agents.learner import Learner
 from rlsuite.agents.storage import EPISODE, take_episodes, whole
 from rlsuite.approximation.deep.inputs import Inputs
-from rlsuite.approximation.deep.own_network import answers, check_maker, named
-from rlsuite.approximation.deep.pytorch import device_of
+from rlsuite.approximation.deep.network import answers, check_maker, device_of, named, put_weights, reading, write_file
 from rlsuite.approximation.deep.q_learner import QLearner
-from rlsuite.approximation.deep.storage import put_weights, reading, write_file
 from rlsuite.core.checks import legal_actions, row_of_id
 from rlsuite.core.declared import Array, check_array
 from rlsuite.core.described import build_part, describe

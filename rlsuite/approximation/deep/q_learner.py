@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.approximation.deep.inputs import Inputs
-from rlsuite.approximation.deep.network import action_values, slope_of_outputs
-from rlsuite.approximation.deep.pytorch import pytorch
+from rlsuite.approximation.deep.network import action_values, pytorch, slope_of_outputs
 from rlsuite.approximation.deep.replay import Transitions
 from rlsuite.models.aliases import AnyArray
 

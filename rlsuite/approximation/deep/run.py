@@ -15,10 +15,8 @@ from rlsuite import errors
 from rlsuite.agents.exploration import choices
 from rlsuite.agents.memory import Memory
 from rlsuite.agents.schedules import EPISODES, STEPS, Rate
-from rlsuite.approximation.deep.n_step import Window
-from rlsuite.approximation.deep.prioritised import PrioritisedReplay
 from rlsuite.approximation.deep.q_learner import QLearner
-from rlsuite.approximation.deep.replay import Replay
+from rlsuite.approximation.deep.replay import PrioritisedReplay, Replay, Window
 from rlsuite.approximation.experience import bounds_of, known_model, optimum_of
 from rlsuite.core.aliases import Env
 from rlsuite.core.checks import finite_reward

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.approximation.batch.action_masks import KnownActions, legal_at
 from rlsuite.approximation.batch.batch import Batch
 from rlsuite.approximation.batch.batch_learner import OPTIMAL, BatchLearner
-from rlsuite.approximation.batch.observations import encoded
+from rlsuite.approximation.batch.observed_features import KnownActions, encoded, legal_at
 from rlsuite.approximation.batch.regressors import fresh
 from rlsuite.core.aliases import Space
 from rlsuite.core.array_like import ArrayLike

@@ -1,7 +1,13 @@
-"""A policy that takes the action with the highest linear score, for policy search.
+"""Linear policies.
+
+Episodes of a candidate of a policy search, with every reward: what it played is counted as experience.
+
+A policy that takes the action with the highest linear score, for policy search.
 
 ``pi(x) = argmax_a phi(x) . w_a`` (the lecture notes' parametric policy, with argmax where they print max). The scores
 need not be values of anything: only their order counts, and a search evaluates the return of the policy.
+
+Actor-critic with traces under the name that says that it has features; without `features` these are defaults.
 """
 
 import copy
@@ -10,10 +16,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self, cast
 
+import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
+from rlsuite.agents.control.actor_critic_lambda import ActorCriticLambda
+from rlsuite.agents.exploration import Exploration, Softmax
 from rlsuite.agents.fit_features import (
     FIT_ON,
     arrays_below,
@@ -25,6 +34,8 @@ from rlsuite.agents.fit_features import (
     legal_ids,
     restored_features,
 )
+from rlsuite.agents.schedules import Schedule
+from rlsuite.approximation.linear.linear_agent import LinearAgent
 from rlsuite.core.aliases import Action, Env
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import legal_actions, whole_amount
@@ -36,6 +47,43 @@ from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.features.estimators import Transformer
 from rlsuite.features.feature_map import FeatureMap, FeatureRule
+from rlsuite.training.episodes import Act, returns_of
+
+
+class Played(NamedTuple):
+    """What one candidate has played."""
+
+    score: float
+    """Mean return."""
+    rewards: NDArray[np.float64]  # (n_steps,)
+    ends: NDArray[np.bool_]  # (n_steps,): whether an episode ended
+
+
+class _Noting(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Notes rewards, and where episodes end."""
+
+    def __init__(self, env: Env) -> None:
+        super().__init__(env)
+        self.rewards: list[float] = []
+        self.starts: list[int] = []
+
+    def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
+        self.starts.append(len(self.rewards))
+        return self.env.reset(**options)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        answer = self.env.step(action)
+        self.rewards.append(float(cast(Any, answer[1])))
+        return answer
+
+
+def play(env: Env, act: Act, episodes: int, seed: int, gamma: float, max_steps: int) -> Played:
+    """Play episodes of a policy in a copy of an environment."""
+    noting = _Noting(copy.deepcopy(env))
+    earned = returns_of(noting, act, episodes=episodes, seed=seed, gamma=gamma, max_steps=max_steps)
+    ends = np.zeros(len(noting.rewards), dtype=np.bool_)
+    ends[np.array([*noting.starts[1:], len(noting.rewards)]) - 1] = True
+    return Played(float(earned.mean()), np.array(noting.rewards), ends)
 
 
 class ParametricPolicy(Protocol):
@@ -291,3 +339,62 @@ class LinearPolicy(NamedPolicy):
     def __getstate__(self) -> dict[str, object]:
         """Copy and pickle without the machine code."""
         return {**self.__dict__, "_ready": None}
+
+
+@dataclass(eq=False, kw_only=True)
+class LinearActorCritic(LinearAgent, ActorCriticLambda):
+    """Actor-critic with eligibility traces (S&B2 section 13.5, the second box), linear in features.
+
+    It is `ActorCriticLambda`, for which features are an option. With both lambdas 1, and values that change little
+    during an episode, it is REINFORCE with a baseline, which needs no critic that is right; with both 0 it is the
+    one-step actor-critic, which learns fast and believes what its critic says.
+
+    For episodes: the factor gamma^t of the book makes late steps count little, so that on a task without end, and
+    with gamma < 1, the actor comes to rest.
+
+    Parameters
+    ----------
+    features : FeatureMap or transformer, optional
+        What preferences and values are linear in; see `LinearAgent`.
+    gamma : float
+        Discount per step, in [0, 1].
+    actor_rate : float or Schedule
+        Step size of the preferences (the book's alpha theta), at least 0; a schedule counts steps or episodes.
+    critic_rate : float or Schedule
+        Step size of the values (the book's alpha w), in [0, 1]; larger than that of the actor as a rule. With n
+        features of size 1 active at a time, 1 / n moves a value all the way to its target.
+    actor_lambda, critic_lambda : float
+        How slowly the traces of preferences and values fade beside the discount, in [0, 1].
+    initial_weight : float
+        What every weight of the preferences is at first.
+
+    Attributes
+    ----------
+    weights_ : ndarray of float64, shape (n_features, n_actions)
+        Learned weights of the preferences; only their differences between actions count.
+    value_weights_ : ndarray of float64, shape (n_features,)
+        Learned weights of the values.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its allowed values.
+
+    Examples
+    --------
+    On the cliff, where the safest path takes 17 steps, with one feature for each state:
+
+    >>> import gymnasium, numpy as np
+    >>> from rlsuite.features.identity import Identity
+    >>> from rlsuite.environments.wrappers import VectorObservation
+    >>> cliff = VectorObservation(gymnasium.make("CliffWalking-v1"), np.eye(48))
+    >>> agent = LinearActorCritic(features=Identity(), gamma=1.0, actor_rate=0.05, actor_lambda=0.8, critic_lambda=0.8)
+    >>> agent = agent.learn(cliff, episodes=1_000, seed=7)
+    >>> bool(agent.episodes_["return"][-100:].mean() > -20)
+    True
+    """
+
+    actor_rate: float | Schedule = 0.01
+
+    exploration: Exploration = field(init=False, repr=False, default_factory=Softmax)
+    learning_rate: float | Schedule = field(init=False, repr=False, default=0.0)

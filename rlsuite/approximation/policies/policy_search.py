@@ -39,8 +39,7 @@ from rlsuite.agents.learner import Learner
 from rlsuite.agents.schedules import Schedule, as_schedule
 from rlsuite.agents.storage import EPISODE, episodes_of
 from rlsuite.approximation.experience import Experience
-from rlsuite.approximation.policies.candidates import Played, play
-from rlsuite.approximation.policies.linear_policy import LinearPolicy, ParametricPolicy
+from rlsuite.approximation.policies.linear_policy import LinearPolicy, ParametricPolicy, Played, play
 from rlsuite.approximation.workers import Workers
 from rlsuite.core.aliases import Action, Env
 from rlsuite.core.array_like import ArrayLike

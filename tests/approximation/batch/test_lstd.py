@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import PolynomialFeatures
 
 from rlsuite import reference
-from rlsuite.approximation.batch import LSPI, LSTD, Batch, linear_systems
+from rlsuite.approximation.batch import LSPI, LSTD, Batch, lspi
 from rlsuite.errors import ConvergenceWarning, LearningError, NotLearned, ParameterError
 from rlsuite.features import OneHot, TileCoding
 from rlsuite.models import MDP
@@ -119,7 +119,7 @@ def test_batches_add_up(walks, lambda_, monkeypatch):
     parts = [walks.take(np.arange(middle)), walks.take(np.arange(middle, len(walks)))]
     halves = LSTD(Lookup(phi), gamma=0.9, lambda_=lambda_).learn(parts[0]).learn(parts[1])
     np.testing.assert_allclose(halves.weights_, whole.weights_, rtol=1e-9)
-    monkeypatch.setattr("rlsuite.approximation.batch.lstd.CHUNK", 5)
+    monkeypatch.setattr("rlsuite.approximation.batch.lspi.CHUNK", 5)
     small = LSTD(Lookup(phi), gamma=0.9, lambda_=lambda_).learn(walks)
     np.testing.assert_allclose(small.weights_, whole.weights_, rtol=1e-9)
 
@@ -234,17 +234,17 @@ def test_systems_large_and_sparse(monkeypatch):
     A, b = np.eye(30) + 0.1 * rng.normal(size=(30, 30)), rng.normal(size=30)
     A[:, 3] = A[3] = 0.0
     b[3] = 0.0
-    expected = linear_systems.solve(A, b, 0.0, "LSTD")
+    expected = lspi.solve(A, b, 0.0, "LSTD")
     np.testing.assert_allclose(A @ expected, b, atol=1e-10)
     assert expected[3] == 0.0
-    monkeypatch.setattr(linear_systems, "SMALL", 5)
-    np.testing.assert_allclose(linear_systems.solve(csr_array(A), b, 0.0, "LSTD"), expected, rtol=1e-9)
+    monkeypatch.setattr(lspi, "SMALL", 5)
+    np.testing.assert_allclose(lspi.solve(csr_array(A), b, 0.0, "LSTD"), expected, rtol=1e-9)
     twins = csr_array(np.kron(np.ones((2, 2)), A))
-    halves = linear_systems.solve(twins, np.tile(b, 2), 0.0, "LSTD")
+    halves = lspi.solve(twins, np.tile(b, 2), 0.0, "LSTD")
     np.testing.assert_allclose(halves, np.tile(expected, 2) / 2, rtol=1e-8)
-    monkeypatch.setattr(linear_systems, "LARGE", 20)
+    monkeypatch.setattr(lspi, "LARGE", 20)
     with pytest.raises(LearningError, match="the 58 features are linearly dependent; give a small ridge"):
-        linear_systems.solve(twins, np.tile(b, 2), 0.0, "LSTD")
+        lspi.solve(twins, np.tile(b, 2), 0.0, "LSTD")
 
 
 def test_equations_that_contradict_each_other_keep_the_last_weights():

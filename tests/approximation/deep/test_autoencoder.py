@@ -13,8 +13,7 @@ import rlsuite as rl
 from rlsuite import errors
 from rlsuite.approximation import Chain, Polynomial, Scaling, SemiGradientSarsa
 from rlsuite.approximation.deep import AutoencoderFeatures
-from rlsuite.approximation.deep.network import build_network
-from rlsuite.approximation.deep.pytorch import put_arrays
+from rlsuite.approximation.deep.network import build_network, put_arrays
 
 torch = pytest.importorskip("torch")
 

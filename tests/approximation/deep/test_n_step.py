@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rlsuite import reference
-from rlsuite.approximation.deep.n_step import Window
+from rlsuite.approximation.deep.replay import Window
 
 
 @pytest.mark.parametrize("terminated", [True, False])

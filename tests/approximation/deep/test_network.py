@@ -4,8 +4,14 @@ import pytest
 
 from rlsuite import errors
 from rlsuite.approximation.deep.inputs import Inputs
-from rlsuite.approximation.deep.network import Convolution, action_values, build_network, check_layers
-from rlsuite.approximation.deep.pytorch import device_of, one_thread
+from rlsuite.approximation.deep.network import (
+    Convolution,
+    action_values,
+    build_network,
+    check_layers,
+    device_of,
+    one_thread,
+)
 from rlsuite.reference import duelling_values
 
 torch = pytest.importorskip("torch")

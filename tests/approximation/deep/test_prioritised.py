@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rlsuite import reference
-from rlsuite.approximation.deep.prioritised import PrioritisedReplay, empty_tree, find_rows, put_priorities
+from rlsuite.approximation.deep.replay import PrioritisedReplay, empty_tree, find_rows, put_priorities
 
 
 def filled(n, capacity=5, exponent=0.5):

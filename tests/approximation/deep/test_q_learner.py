@@ -3,8 +3,7 @@ import pytest
 
 from rlsuite import errors
 from rlsuite.approximation.deep.inputs import Inputs
-from rlsuite.approximation.deep.network import build_network
-from rlsuite.approximation.deep.pytorch import arrays_of, one_thread
+from rlsuite.approximation.deep.network import arrays_of, build_network, one_thread
 from rlsuite.approximation.deep.q_learner import QLearner, targets
 from rlsuite.approximation.deep.replay import Transitions
 

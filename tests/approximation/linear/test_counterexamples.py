@@ -8,9 +8,8 @@ import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.agents.exploration import Exploration, ExplorationRule
 from rlsuite.agents.schedules import UNUSED, Constant
-from rlsuite.approximation.linear.book_names import SemiGradientQLearning, SemiGradientTD
-from rlsuite.approximation.linear.emphatic_td import EmphaticTD
-from rlsuite.approximation.linear.gradient_td import GTD2, TDC
+from rlsuite.approximation.linear.gradient_td import GTD2, TDC, EmphaticTD
+from rlsuite.approximation.linear.linear_agent import SemiGradientQLearning, SemiGradientTD
 from rlsuite.errors import DivergenceWarning, LearningError
 
 pytestmark = pytest.mark.arithmetic

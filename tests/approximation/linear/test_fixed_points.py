@@ -12,14 +12,13 @@ import pytest
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
-from rlsuite.approximation.linear.book_names import (
+from rlsuite.approximation.linear.gradient_td import GTD2, TDC, EmphaticTD
+from rlsuite.approximation.linear.linear_agent import (
     GradientMonteCarlo,
     SemiGradientTD,
     SemiGradientTDLambda,
     TrueOnlineLinearTDLambda,
 )
-from rlsuite.approximation.linear.emphatic_td import EmphaticTD
-from rlsuite.approximation.linear.gradient_td import GTD2, TDC
 
 GAMMA, LAMBDA, TOLERANCE = 0.9, 0.6, 0.01
 INSIDE = slice(1, 6)

@@ -8,7 +8,8 @@ import pytest
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
-from rlsuite.approximation.linear.book_names import (
+from rlsuite.approximation.linear.gradient_td import GTD2, TDC, EmphaticTD
+from rlsuite.approximation.linear.linear_agent import (
     GradientMonteCarlo,
     SemiGradientExpectedSarsa,
     SemiGradientNStepSarsa,
@@ -21,8 +22,6 @@ from rlsuite.approximation.linear.book_names import (
     TrueOnlineLinearSarsaLambda,
     TrueOnlineLinearTDLambda,
 )
-from rlsuite.approximation.linear.emphatic_td import EmphaticTD
-from rlsuite.approximation.linear.gradient_td import GTD2, TDC
 
 ALPHA, BETA, GAMMA, LAMBDA = 0.05, 0.1, 0.9, 0.7
 FEATURES = np.random.default_rng(1).normal(size=(7, 3))

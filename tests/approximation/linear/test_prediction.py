@@ -6,9 +6,13 @@ import pytest
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
-from rlsuite.approximation.linear.book_names import GradientMonteCarlo, SemiGradientTD, SemiGradientTDLambda
 from rlsuite.approximation.linear.gradient_td import TDC
-from rlsuite.approximation.linear.monte_carlo_control import GradientMonteCarloControl
+from rlsuite.approximation.linear.linear_agent import (
+    GradientMonteCarlo,
+    GradientMonteCarloControl,
+    SemiGradientTD,
+    SemiGradientTDLambda,
+)
 from rlsuite.errors import LearningError, NotLearned, ParameterError
 
 pytestmark = pytest.mark.arithmetic

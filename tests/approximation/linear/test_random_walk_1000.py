@@ -7,7 +7,7 @@ import pytest
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.approximation import FourierBasis, Polynomial, TileCoding
-from rlsuite.approximation.linear.book_names import GradientMonteCarlo, SemiGradientNStepTD, SemiGradientTD
+from rlsuite.approximation.linear.linear_agent import GradientMonteCarlo, SemiGradientNStepTD, SemiGradientTD
 
 STATES = slice(1, 1001)
 

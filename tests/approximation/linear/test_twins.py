@@ -13,8 +13,9 @@ import pytest
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
-from rlsuite.approximation.linear.book_names import (
+from rlsuite.approximation.linear.linear_agent import (
     GradientMonteCarlo,
+    GradientMonteCarloControl,
     SemiGradientExpectedSarsa,
     SemiGradientNStepSarsa,
     SemiGradientNStepTD,
@@ -26,7 +27,6 @@ from rlsuite.approximation.linear.book_names import (
     TrueOnlineLinearSarsaLambda,
     TrueOnlineLinearTDLambda,
 )
-from rlsuite.approximation.linear.monte_carlo_control import GradientMonteCarloControl
 
 pytestmark = pytest.mark.arithmetic
 

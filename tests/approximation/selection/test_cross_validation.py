@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from rlsuite.approximation.batch.batch import Batch
 from rlsuite.approximation.batch.fitted_iteration import FittedQ
-from rlsuite.approximation.batch.lstd import LSTD
+from rlsuite.approximation.batch.lspi import LSTD
 from rlsuite.approximation.selection.cross_validation import cross_validate
 from rlsuite.approximation.selection.paired_tests import five_by_two_f
 from rlsuite.errors import LearningError, ParameterError, RlsuiteWarning
