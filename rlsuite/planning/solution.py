@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
+from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from rlsuite.models.validation import number_of
 from rlsuite.planning.kept import ACTIONS, STATES, Kept, Shelf, labels
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.watch import Trace
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False, repr=False)

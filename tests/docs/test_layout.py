@@ -63,7 +63,6 @@ FAMILIES = {
         "planning/pomdp/point_based: pbvi perseus sarsop search search_kernel search_memory; "
         "planning/pomdp/bounds: blind fast_informed_bound initial_bounds linear_bounds point_tables qmdp"
     ),
-    "planning/pomdp/test_plan_files": "models: xml_document",
     "planning/pomdp/test_brackets": "planning/pomdp: solution",
     "planning/questions/test_constrained": "planning/questions: pareto",
     "planning/questions/test_reach": "planning/questions: answers goals long_run_average until",

@@ -7,12 +7,11 @@ is read comes with bounds of our own: its vectors, or the nodes of the graph, ar
 """
 
 import math
-import re
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Final
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -22,7 +21,6 @@ from rlsuite.errors import FileError, ParameterError, unknown_suffix
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.files import reading
-from rlsuite.models.xml_document import only, read_document
 from rlsuite.planning.pomdp.bounds.linear_bounds import endless_bounds
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
 from rlsuite.planning.pomdp.exact.backprojection import Projection
@@ -33,12 +31,6 @@ from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BeliefPlan, Bou
 from rlsuite.planning.watch import Watch
 
 SUFFIXES = (".alpha", ".pg", ".policy")
-
-LARGEST_FILE = 1 << 28
-"""Bytes of a file that is still read."""
-
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
-"""A decimal number."""
 
 NOWHERE: Final = ("-", "x", "X")
 """How files write that an observation is impossible."""
@@ -129,14 +121,16 @@ def read_plan(path: str | PathLike[str], pomdp: POMDP) -> AlphaVectorSolution:
     suffix = _suffix(path)
     model = PreparedModel(pomdp, f"a plan of a {suffix} file")
     successors = None
-    with _checking(path):
-        if suffix == ".policy":
-            vectors, actions = _policy_in(path, pomdp)
-        elif suffix == ".alpha":
-            vectors, actions = _alpha_in(Path(path).read_text(encoding="latin-1"), pomdp)
-        else:
-            actions, successors = _graph_in(Path(path).read_text(encoding="latin-1"), pomdp)
+    with reading(path):
+        content = Path(path).read_bytes()
+    try:
+        if suffix == ".pg":
+            actions, successors = _graph_in(content.decode("latin-1"), pomdp)
             vectors = _values_of_graph(pomdp, actions, successors)
+        else:
+            vectors, actions = (_alpha_in if suffix == ".alpha" else _policy_in)(content, pomdp)
+    except (ElementTree.ParseError, LookupError, ValueError) as cause:
+        raise FileError(f"{path}: {cause}") from cause
     upper = endless_bounds(model, Watch("reading a plan", tol=1.0)).at(pomdp.start)[1]
     plan = AlphaVectorSolution(
         lower_bound=-math.inf,
@@ -164,18 +158,6 @@ def _suffix(path: str | PathLike[str]) -> str:
     return suffix
 
 
-@contextmanager
-def _checking(path: str | PathLike[str]) -> Generator[None]:
-    """Report what is wrong with a file, of which the body reads a part, as an error of the file."""
-    with reading(path):
-        if Path(path).stat().st_size > LARGEST_FILE:
-            raise FileError(f"{path}: it is larger than {LARGEST_FILE >> 20} MiB, the most that is read")
-        try:
-            yield
-        except ValueError as cause:
-            raise FileError(f"{path}: {cause}") from cause
-
-
 def _known_everywhere(plan: AlphaVectorSolution) -> FloatArray:
     """The vectors, with the least that any plan can earn in place of minus infinity."""
     vectors, pomdp = plan.alpha_vectors, plan.pomdp
@@ -194,17 +176,9 @@ def _alpha_text(vectors: FloatArray, actions: IndexArray) -> str:
     return "".join(rows)
 
 
-def _alpha_in(text: str, pomdp: POMDP) -> tuple[FloatArray, IndexArray]:
-    """The vectors (n, S) and actions (n,) of an .alpha file."""
-    words = text.split()
-    row = pomdp.n_states + 1
-    if not words or len(words) % row:
-        raise ValueError(
-            f"it has {len(words)} numbers; a vector of this model needs {row}, an action and {row - 1} entries"
-        )
-    table = np.array([words[begin : begin + row] for begin in range(0, len(words), row)])
-    actions = [_number(f"vector {i}: action", word, pomdp.n_actions) for i, word in enumerate(table[:, 0].tolist())]
-    return _entries(table[:, 1:].tolist()), np.array(actions, dtype=np.int64)
+def _alpha_in(content: bytes, pomdp: POMDP) -> tuple[FloatArray, IndexArray]:
+    words, row = content.decode("latin-1").split(), pomdp.n_states + 1
+    return _vectors([words[begin : begin + row] for begin in range(0, len(words), row)], pomdp)
 
 
 def _graph_text(plan: AlphaVectorSolution) -> str:
@@ -271,46 +245,46 @@ def _policy_text(vectors: FloatArray, actions: IndexArray) -> str:
     )
 
 
-def _policy_in(path: str | PathLike[str], pomdp: POMDP) -> tuple[FloatArray, IndexArray]:
-    """The vectors (n, S) and actions (n,) of a .policy file."""
-    listed = only(read_document(path, "Policy"), "AlphaVector")
-    length, parts = listed.attributes.get("vectorLength", ""), listed.attributes.get("numObsValue", "1")
-    if length != str(pomdp.n_states) or parts != "1":
-        listed.fail(
-            f"its vectors are of length {length} for each of {parts} observed values; this model has "
-            f"{pomdp.n_states} states, none of which is observed"
+def _policy_in(content: bytes, pomdp: POMDP) -> tuple[FloatArray, IndexArray]:
+    if b"<!" in content.replace(b"<!--", b""):  # the only way to define entities, which may grow
+        raise ValueError("a document type declaration is not read: delete it")
+    root = ElementTree.fromstring(content)
+    listed = root.find("AlphaVector")
+    if root.tag != "Policy" or listed is None:
+        raise ValueError("it has no <AlphaVector> in a <Policy>")
+    length, seen = listed.get("vectorLength"), listed.get("numObsValue", "1")
+    if length != str(pomdp.n_states) or seen != "1":
+        raise ValueError(
+            f"its vectors are of length {length} for each of {seen} observed values; this model has {pomdp.n_states} "
+            "states, none of which is observed"
         )
-    listed.expect("Vector", "SparseVector")
-    if not listed.children:
-        listed.fail("it has no vectors")
-    actions, vectors = np.empty(len(listed.children), dtype=np.int64), list[list[str]]()
-    for i, one in enumerate(listed.children):
-        actions[i] = _number(f"vector {i}: action", one.attributes.get("action", ""), pomdp.n_actions)
-        words = [word for part in (one, *one.children) for word in part.words()]
+    rows: list[list[str]] = []
+    for i, one in enumerate(listed):
+        words = "".join(one.itertext()).split()
         if one.tag == "SparseVector":  # pairs of a state and an entry
             entries = ["0"] * pomdp.n_states
             for state, entry in zip(words[::2], words[1::2], strict=True):
                 entries[_number(f"vector {i}: state", state, len(entries))] = entry
             words = entries
-        if len(words) != pomdp.n_states:
-            one.fail(f"vector {i} has {len(words)} entries, not {pomdp.n_states}")
-        vectors.append(words)
-    return _entries(vectors), actions
+        rows.append([one.get("action", ""), *words])
+    return _vectors(rows, pomdp)
 
 
 # ------------------------------------------------------------------------------------------------ numbers
 
 
-def _entries(rows: list[list[str]]) -> FloatArray:
-    """The entries of vectors, all of them finite."""
+def _vectors(rows: Sequence[Sequence[str]], pomdp: POMDP) -> tuple[FloatArray, IndexArray]:
+    """Return vectors (n, S) and their actions (n,) from rows of an action and the entries."""
+    if not rows:
+        raise ValueError("it has no vectors")
     for i, row in enumerate(rows):
-        for word in row:
-            if not NUMBER.fullmatch(word):
-                raise ValueError(f"vector {i}: {word!r} is not a number")
-    vectors = np.array(rows, dtype=np.float64)
+        if len(row) != pomdp.n_states + 1:
+            raise ValueError(f"vector {i} has {len(row) - 1} entries, not {pomdp.n_states}")
+    actions = [_number(f"vector {i}: action", row[0], pomdp.n_actions) for i, row in enumerate(rows)]
+    vectors = np.array([row[1:] for row in rows]).astype(np.float64)
     if not np.isfinite(vectors).all():
         raise ValueError(f"vector {int(np.argmin(np.isfinite(vectors).all(axis=1)))} has an entry that is not finite")
-    return vectors
+    return vectors, np.array(actions, dtype=np.int64)
 
 
 def _number(what: str, word: str, below: int) -> int:

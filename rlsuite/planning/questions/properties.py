@@ -11,9 +11,10 @@ A comparison such as ``P>=0.9`` must hold for every policy (PRISM's convention):
 a lower limit, the largest about an upper one.
 """
 
+import ast
 import re
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, NoReturn, Unpack, cast
+from typing import NoReturn, Unpack, cast
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from rlsuite.models.aliases import BoolArray, FloatArray
 from rlsuite.models.validation import leads_on
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.mdp.backward_induction import backward_induction
-from rlsuite.planning.questions.answers import CERTAIN, IMPOSSIBLE, Objective, ReachSolution
+from rlsuite.planning.questions.answers import CERTAIN, IMPOSSIBLE, Objective
 from rlsuite.planning.questions.goals import MOST_NAMED, as_decisions, states_of
 from rlsuite.planning.questions.long_run_average import long_run_average
 from rlsuite.planning.questions.reach import reach
@@ -35,26 +36,14 @@ SUPPORTED = (
     'P, Pmax or Pmin of [F "a"], [G "a"], ["a" U "b"], each also with <=k steps; R, Rmax or Rmin of [F "a"], [C<=k], '
     '[S]; T, Tmax or Tmin of [F "a"]; LRA, LRAmax or LRAmin of ["a"]; =? or a comparison such as >=0.9'
 )
-TOKEN = re.compile(
-    r'\s*(?:(?P<text>"[^"]*")|(?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)|'
-    r"(?P<word>[A-Za-z_]\w*)|(?P<sign>=\?|=>|<=|>=|[][<>=!&|(){}]))"
+HEAD = re.compile(
+    r"\s*(P|R|T|S|LRA)(max|min)?\s*(?:=\?|(<=|>=|<|>)\s*(-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?))\s*\[(.*)\]\s*", re.S
 )
-MOST_TOKENS = 300
-"""A longer property is not read: nested formulas are read by recursion."""
-
-OTHER_WORDS = {"X": "the next step", "W": "weak until", "R": "release", "I": "instantaneous rewards"}
-
-
-class Query(NamedTuple):
-    """The head of a property."""
-
-    operator: str
-    """P, R, T or LRA"""
-    objective: Objective | None
-    """max or min, if it is written"""
-    comparison: str | None
-    """one of <, <=, >, >=, or None for =?"""
-    limit: float
+"""A property: what, of which policies, the comparison and its limit, and what is between the brackets."""
+PATH = re.compile(r'\s*(?:([FG])\b|((?:"[^"]*"|[^"])*?)\bU\b)\s*(?:<=\s*(\d+)(?![\w.]))?(.*)', re.S)
+"""A path: its operator, or the states before U; the number of steps; and the states that it leads to."""
+MOST_LETTERS = 1_000
+"""Longer formulas about states are not read: nested ones are read by recursion."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,244 +120,146 @@ def check_property(model: MDP | MarkovChain, property: str, **limits: Unpack[Lim
     2.0
     """
     mdp = as_decisions(model)
-    reader = _Reader(property, mdp)
-    query = reader.query()
-    objective = _objective(query, mdp, property)
-    reader.expect("[")
-    solution, values, exact = _answer(reader, query, mdp, objective, limits)
-    reader.expect("]")
-    reader.finish()
+    query = _Query(property, mdp)
+    solution, values, exact = query.answer(limits)
     begins = mdp.start > 0.0
     return PropertyAnswer(
         text=property,
         value=weighted_sum(mdp.start, values),
         values=values,
-        holds=_holds(query, values[begins], np.where(exact[begins], 0.0, solution.error_bound)),
+        holds=query.holds(values[begins], np.where(exact[begins], 0.0, solution.error_bound)),
         error_bound=solution.error_bound,
         converged=solution.converged,
         solution=solution,
     )
 
 
-def _objective(query: Query, mdp: MDP, text: str) -> Objective:
-    """Return which probability or sum decides."""
-    if query.objective is not None:
-        return query.objective
-    if query.comparison is not None:
-        return "min" if query.comparison in (">", ">=") else "max"
-    if mdp.n_actions > 1 and (mdp.legal.sum(axis=1) > 1).any():
-        name = query.operator
-        raise ParameterError(f"{text}: the model has decisions, so write {name}max=? or {name}min=?")
-    return "max"
-
-
-def _answer(
-    reader: "_Reader", query: Query, mdp: MDP, objective: Objective, limits: Limits
-) -> tuple[Solution, FloatArray, BoolArray]:
-    """Return what was computed, the values (S,), and where these are exact (S,)."""
-    never: BoolArray = np.zeros(mdp.n_states, dtype=np.bool_)
-    if query.operator == "LRA":
-        solution = long_run_average(mdp, reader.states(), objective=objective, **limits)
-        return solution, solution.value, never
-    if query.operator in ("R", "T"):
-        if query.operator == "R" and reader.takes("S"):
-            solution = long_run_average(mdp, objective=objective, **limits)
-        elif query.operator == "R" and reader.takes("C"):
-            within = reader.steps()
-            if within is None:
-                reader.fail("C needs a number of steps, as in C<=10")
-            return _within(mdp, within, reader.paid, objective, limits)
-        else:
-            reader.expect("F")
-            solution = expected_until(mdp, reader.states(), of=reader.paid, objective=objective, **limits)
-        return solution, solution.value, np.isinf(solution.value)
-    if reader.takes("G"):  # always a is not: at some time not a
-        within = reader.steps()
-        other: Objective = "min" if objective == "max" else "max"
-        found = reach(mdp, ~reader.states(), within=within, objective=other, **limits)
-        return found, 1.0 - found.value, _exact(found)
-    goal = avoid = None
-    if not reader.takes("F"):
-        avoid = ~reader.states()
-        reader.expect("U")
-    within = reader.steps()
-    goal = reader.states()
-    found = reach(mdp, goal, avoid=avoid, within=within, objective=objective, **limits)
-    return found, found.value, _exact(found)
-
-
-def _within(
-    mdp: MDP, steps: int, paid: str, objective: Objective, limits: Limits
-) -> tuple[Solution, FloatArray, BoolArray]:
-    """Return the largest or smallest expected sum of a number of steps."""
-    sign = 1.0 if objective == "max" else -1.0
-    summed = mdp.replace(gamma=1.0, reward=sign * paid_by(mdp, paid), reward_std=None, bernoulli=None)
-    tol, rtol, deadline = limits.get("tol", 1e-6), limits.get("rtol"), limits.get("deadline")
-    found = backward_induction(summed, horizon=steps, tol=tol, rtol=rtol, deadline=deadline)
-    return found, 0.0 + sign * found.value, np.zeros(mdp.n_states, dtype=np.bool_)
-
-
-def _exact(found: ReachSolution) -> BoolArray:
-    return (found.known >= CERTAIN) | (found.known == IMPOSSIBLE)
-
-
-def _holds(query: Query, values: FloatArray, error: FloatArray) -> bool | None:
-    """Return whether a comparison holds for all values; None if that is within their error."""
-    if query.comparison is None:
-        return None
-    least, most = values - error, values + error
-    limit = query.limit
-    surely, possibly = {
-        "<": (most < limit, least < limit),
-        "<=": (most <= limit, least <= limit),
-        ">": (least > limit, most > limit),
-        ">=": (least >= limit, most >= limit),
-    }[query.comparison]
-    return True if surely.all() else None if possibly.all() else False
-
-
-class _Reader:
-    """Reads a property from left to right."""
+class _Query:
+    """A property that has been read, up to the states that it is about."""
 
     def __init__(self, text: object, mdp: MDP) -> None:
         if not isinstance(text, str):
             raise ParameterError(f"property={text!r} is not text; write check_property(model, 'Pmax=? [F \"done\"]')")
         self.text, self.mdp = text, mdp
-        self.paid: Literal["steps", "reward"] = "reward"
-        self.tokens: list[str] = []
-        self.at = 0
-        place = 0
-        while place < len(text.rstrip()):
-            found = TOKEN.match(text, place)
-            if found is None:
-                self.fail(f"{text[place:].strip()[0]!r} is not understood")
-            self.tokens.append(found.group().strip())
-            place = found.end()
-        if len(self.tokens) > MOST_TOKENS:
-            self.fail(f"it has {len(self.tokens)} parts, and at most {MOST_TOKENS} are read")
+        read = HEAD.fullmatch(text)
+        if read is None:
+            named = re.match(r'\s*R\{"?(\w+)"?\}', text)
+            self.fail(
+                f"a model has one reward: leave {{...}} out, and read the file with reward={named[1]!r} if it has "
+                "several; the number of steps is T"
+                if named
+                else "it is not a letter, =? or a comparison with a number, and a formula in brackets"
+            )
+        self.operator, chosen, self.comparison, limit, self.inside = read.groups()
+        self.limit = float(limit or 0.0)
+        if chosen and self.comparison:
+            self.fail(
+                f"max and min go with =?; a comparison such as {self.operator}{self.comparison}{limit} chooses itself"
+            )
+        if not chosen and not self.comparison and (mdp.legal.sum(axis=1) > 1).any():
+            self.fail(f"the model has decisions, so write {self.operator}max=? or {self.operator}min=?")
+        # It must hold for every policy: the smallest number decides about a lower limit.
+        by_itself = "min" if self.comparison in (">", ">=") else "max"
+        self.objective: Objective = cast("Objective", chosen or by_itself)
 
     def fail(self, why: str) -> NoReturn:
         """Raise an error about the property."""
         raise ParameterError(f"property {self.text!r}: {why}. Supported are {SUPPORTED}")
 
-    @property
-    def next(self) -> str:
-        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+    def answer(self, limits: Limits) -> tuple[Solution, FloatArray, BoolArray]:
+        """Return what was computed, the values (S,), and where these are exact (S,)."""
+        mdp, objective = self.mdp, self.objective
+        paid = "steps" if self.operator == "T" else "reward"
+        never: BoolArray = np.zeros(mdp.n_states, dtype=np.bool_)
+        within = re.fullmatch(r"\s*C\s*<=\s*(\d+)\s*", self.inside)
+        average = self.operator == "R" and self.inside.strip() == "S"
+        if self.operator in ("LRA", "S") or average:
+            shares = () if average else (self.states(self.inside),)
+            solution = long_run_average(mdp, *shares, objective=objective, **limits)
+            return solution, solution.value, never
+        if self.operator == "R" and within is not None:
+            return *_within(mdp, int(within[1]), paid, objective, limits), never
+        path = PATH.fullmatch(self.inside)
+        if path is None:
+            self.fail(f"[{self.inside}] is no path")
+        operator, before, steps, goal = path.groups()
+        goal, most = self.states(goal), None if steps is None else int(steps)
+        if self.operator in ("R", "T"):
+            if operator != "F" or most is not None:
+                self.fail(f"of {self.operator}, [{self.inside}] is not supported")
+            solution = expected_until(mdp, goal, of=paid, objective=objective, **limits)
+            return solution, solution.value, np.isinf(solution.value)
+        if operator == "G":  # always a is not: at some time not a
+            goal, objective = ~goal, "min" if objective == "max" else "max"
+        avoid = None if before is None else ~self.states(before)
+        found = reach(mdp, goal, avoid=avoid, within=most, objective=objective, **limits)
+        exact = (found.known >= CERTAIN) | (found.known == IMPOSSIBLE)
+        return found, 1.0 - found.value if operator == "G" else found.value, exact
 
-    def takes(self, token: str) -> bool:
-        """Take a token if it is the next one."""
-        if self.next != token:
-            return False
-        self.at += 1
-        return True
-
-    def expect(self, token: str) -> None:
-        if not self.takes(token):
-            found = f"not {self.next!r}" if self.next else "and the text ends"
-            hint = (
-                f" ({self.next} is {OTHER_WORDS[self.next]}, which is not supported)"
-                if self.next in OTHER_WORDS
-                else ""
-            )
-            self.fail(f"{token!r} is expected here, {found}{hint}")
-
-    def finish(self) -> None:
-        if self.next:
-            self.fail(f"{self.next!r} follows after the end")
-
-    def query(self) -> Query:
-        """Read up to the bracket."""
-        head = self.next
-        self.at += 1
-        found = re.fullmatch(r"(P|R|T|S|LRA)(max|min)?", head)
-        if found is None:
-            self.fail(f"it begins with {head!r}, not with P, R, T or LRA" if head else "it is empty")
-        operator, objective = found.group(1), found.group(2)
-        if operator == "R" and self.takes("{"):
-            name = self.next.strip('"')
-            self.fail(
-                f"a model has one reward: leave {{{self.next}}} out, and read the file with reward={name!r} if it has "
-                "several; the number of steps is T"
-            )
-        if operator == "T":
-            self.paid = "steps"
-        comparison, limit = None, 0.0
-        if not self.takes("=?"):
-            comparison = self.next
-            if comparison not in ("<", "<=", ">", ">="):
-                self.fail(f"{head} is followed by {comparison!r}, not by =? or a comparison")
-            self.at += 1
-            limit = self.number("a number")
-            if objective is not None:
-                self.fail(
-                    f"max and min go with =?; a comparison such as {operator}{comparison}{limit:g} chooses itself"
-                )
-        return Query("LRA" if operator == "S" else operator, cast("Objective | None", objective), comparison, limit)
-
-    def number(self, what: str) -> float:
-        try:
-            value = float(self.next)
-        except ValueError:
-            self.fail(f"{what} is expected, not {self.next!r}")
-        self.at += 1
-        return value
-
-    def steps(self) -> int | None:
-        """Read ``<=k``, if it is there."""
-        if not self.takes("<="):
-            if self.next in ("<", ">", ">=", "="):
-                self.fail(f"the number of steps is limited by <=, not by {self.next}")
+    def holds(self, values: FloatArray, error: FloatArray) -> bool | None:
+        """Return whether a comparison holds for all values; None if that is within their error."""
+        if self.comparison is None:
             return None
-        steps = self.number("a number of steps")
-        if steps != int(steps):
-            self.fail(f"{steps:g} is not a whole number of steps")
-        return int(steps)
+        least, most, limit = values - error, values + error, self.limit
+        surely, possibly = {
+            "<": (most < limit, least < limit),
+            "<=": (most <= limit, least <= limit),
+            ">": (least > limit, most > limit),
+            ">=": (least >= limit, most >= limit),
+        }[self.comparison]
+        return True if surely.all() else None if possibly.all() else False
 
-    def states(self) -> BoolArray:
-        """Read a state formula: implications of disjunctions of conjunctions, from right to left."""
-        left = self._either()
-        return ~left | self.states() if self.takes("=>") else left
+    def states(self, formula: str) -> BoolArray:
+        """Return the states of a formula: Python reads it, where ``!`` is ``~``, and ``=>`` is ``<=``."""
+        if len(formula) > MOST_LETTERS:
+            self.fail(f"a formula has {len(formula)} letters, and at most {MOST_LETTERS} are read")
+        words = re.split(r'("[^"]*")', formula.strip())
+        words[::2] = [word.replace("=>", "<=").replace("!", "~") for word in words[::2]]
+        try:
+            return self._states(ast.parse("".join(words), mode="eval").body)
+        except (SyntaxError, RecursionError, MemoryError):
+            self.fail(f"{formula.strip()!r} is not understood")
 
-    def _either(self) -> BoolArray:
-        found = self._both()
-        while self.takes("|"):
-            found = found | self._both()
-        return found
-
-    def _both(self) -> BoolArray:
-        found = self._one()
-        while self.takes("&"):
-            found = found & self._one()
-        return found
-
-    def _one(self) -> BoolArray:
-        if self.takes("!"):
-            return ~self._one()
-        if self.takes("("):
-            inner = self.states()
-            self.expect(")")
-            return inner
-        token = self.next
-        self.at += 1
-        if token in ("true", "false"):
-            return np.full(self.mdp.n_states, token == "true")
-        if token.startswith('"'):
-            return self._named(token.strip('"'))
-        if token in OTHER_WORDS:
-            self.fail(f"{token} is {OTHER_WORDS[token]}, which is not supported")
-        if re.fullmatch(r"[A-Za-z_]\w*", token):
-            self.fail(f'{token} is not in quotes; variables are not read, labels are, as in "{token}"')
-        self.fail(f"a label is expected, not {token!r}" if token else "a label is expected, and the text ends")
+    def _states(self, node: ast.expr) -> BoolArray:
+        match node:
+            case ast.BinOp(left, ast.BitAnd(), right):
+                return self._states(left) & self._states(right)
+            case ast.BinOp(left, ast.BitOr(), right):
+                return self._states(left) | self._states(right)
+            case ast.UnaryOp(ast.Invert(), operand):
+                return ~self._states(operand)
+            case ast.Compare(left, operators, others) if all(isinstance(one, ast.LtE) for one in operators):
+                *given, then = map(self._states, (left, *others))
+                for condition in reversed(given):
+                    then = ~condition | then
+                return then
+            case ast.Name("true" | "false" as word):
+                return np.full(self.mdp.n_states, word == "true")
+            case ast.Constant(str(name)):
+                return self._named(name)
+            case _:
+                shown = ast.unparse(node)
+                self.fail(f'{shown} is not supported; variables are not read, labels are, as in "{shown}"')
 
     def _named(self, name: str) -> BoolArray:
-        if name == "init" and name not in self.mdp.labels:
-            return self.mdp.start > 0.0
-        if name == "deadlock" and name not in self.mdp.labels:
-            return ~leads_on(self.mdp.indptr, self.mdp.n_actions)
-        known = [*self.mdp.labels, *(self.mdp.state_labels or ())]
-        if name not in known and name.isdecimal() and int(name) < self.mdp.n_states:
-            return states_of(self.mdp, int(name), "label")
+        mdp = self.mdp
+        if name == "init" and name not in mdp.labels:
+            return mdp.start > 0.0
+        if name == "deadlock" and name not in mdp.labels:
+            return ~leads_on(mdp.indptr, mdp.n_actions)
+        known = [*mdp.labels, *(mdp.state_labels or ())]
+        if name not in known and name.isdecimal() and int(name) < mdp.n_states:
+            return states_of(mdp, int(name), "label")
         if name not in known:
             listed = ["init", "deadlock", *known[:MOST_NAMED]]
             raise ParameterError(f"property {self.text!r}: {unknown('label', name, listed)}")
-        return states_of(self.mdp, name, "label")
+        return states_of(mdp, name, "label")
+
+
+def _within(mdp: MDP, steps: int, paid: str, objective: Objective, limits: Limits) -> tuple[Solution, FloatArray]:
+    """Return the largest or smallest expected sum of a number of steps."""
+    sign = 1.0 if objective == "max" else -1.0
+    summed = mdp.replace(gamma=1.0, reward=sign * paid_by(mdp, paid), reward_std=None, bernoulli=None)
+    tol, rtol, deadline = limits.get("tol", 1e-6), limits.get("rtol"), limits.get("deadline")
+    found = backward_induction(summed, horizon=steps, tol=tol, rtol=rtol, deadline=deadline)
+    return found, 0.0 + sign * found.value
