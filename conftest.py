@@ -27,8 +27,8 @@ CEILINGS = {
     "approximation": (34, 5_229, 54_483),
     "cli": (18, 4_269, 41_834),
     "core": (29, 2_337, 22_424),
-    "environments": (35, 5_194, 51_212),
-    "experiments": (29, 4_000, 38_844),
+    "environments": (35, 5_192, 51_119),
+    "experiments": (29, 4_000, 38_808),
     "features": (14, 1_551, 15_438),
     "inference": (37, 6_471, 67_252),
     "models": (32, 4_986, 50_862),
@@ -38,7 +38,7 @@ CEILINGS = {
     "rendering": (14, 1_028, 12_464),
     "rlsuite": (5, 408, 3_216),
     "testing": (5, 656, 6_562),
-    "training": (33, 4_210, 39_973),
+    "training": (33, 4_185, 39_961),
 }
 """Files, code lines and tokens of each package of `rlsuite`: they only go down, in the commit that takes code away."""
 

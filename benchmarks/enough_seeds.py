@@ -20,7 +20,7 @@ from scipy.stats import t as student
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers its environments
-from rlsuite.experiments.comparison import known_bounds
+from rlsuite.experiments.comparison import scale_of
 from rlsuite.experiments.paired import LEVEL, seeds_needed
 from rlsuite.experiments.sequential import log_wealth
 
@@ -69,11 +69,11 @@ CASES: list[tuple[str, dict[str, Any], int, Any, Any]] = [
 
 
 def scores_of(env: str, parameters: dict[str, Any], steps: int, agents: list[Any], pool: int) -> Floats:
-    """Scores (2, pool) of two agents, between the worst policy and the best."""
+    """Values (2, pool) of two agents as shares of all that policies can differ by."""
     made = rl.find_env(env, **parameters)
     found = rl.compare(dict(zip("ab", agents, strict=True)), {"env": made}, steps=steps, seeds=pool, workers=2)
-    known_bounds("env", found.results["env"])
-    return np.array([found.scores[label][0] for label in "ab"])
+    scale = scale_of("env", found.results["env"])
+    return np.array([found.scores[label][0] for label in "ab"]) * scale.way / (scale.high - scale.low)
 
 
 def first(wealth: Floats, level: float = LEVEL) -> NDArray[np.int64]:

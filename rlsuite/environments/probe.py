@@ -15,12 +15,13 @@ import pickle
 from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from time import monotonic  # the module's are out of use where an environment is asked
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from rlsuite import errors
 from rlsuite.core.aliases import Env, UntypedSpace
+from rlsuite.core.checks import finite_reward
 from rlsuite.environments.ageing import mask_in
 from rlsuite.environments.facts import NO_LIMIT
 from rlsuite.environments.layers import (
@@ -279,15 +280,12 @@ class Probe:
     def _step(self, number: int, action: int) -> Answer:
         self._begin(number)
         with self._checked():
-            answer: Any = self.env.step(action + self.first_action)
-        if type(answer) is not tuple or len(cast("tuple[Any, ...]", answer)) != 5:
-            raise CannotBeFollowed("its step does not return five values")
-        observation, reward, terminated, truncated, info = cast("tuple[Any, ...]", answer)
+            observation, reward, terminated, truncated, info = self.env.step(action + self.first_action)
         end = bool(terminated), truncates(truncated)
         self._check_passages(steps=1, resets=0)
         seen, legal = self._id_of(observation), self._legal(info, over=any(end))
         self._check_reads(self.read)
-        return Answer(self.here(), seen, float(reward), *end, legal)
+        return Answer(self.here(), seen, finite_reward(reward, "its step"), *end, legal)
 
     def _reset(self, number: int) -> Answer:
         self._begin(number)

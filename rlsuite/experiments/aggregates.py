@@ -1,6 +1,6 @@
 """One number for an agent over several environments, whose intervals come from seeds drawn within each environment.
 
-Scores of different environments are comparable once they are shares of the distance from the worst policy to the best.
+Scores of different environments are comparable once they are shares of the way from the uniform policy to the optimum.
 The definitions are those of Agarwal et al., Deep reinforcement learning at the edge of the statistical precipice, 2021.
 """
 

@@ -10,7 +10,7 @@ import hashlib
 import os
 import shutil
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -129,6 +129,7 @@ def learn_cell(
     optima: Optima | None,
     checkpoint: CellCheckpoint,
     stop: threading.Event,
+    look: Callable[[], object],
 ) -> Record:
     """Learn a cell from its latest checkpoint on, or from the beginning.
 
@@ -140,6 +141,8 @@ def learn_cell(
         Where it is saved.
     stop : Event
         Set by another thread: the run is saved and ends, by `rlsuite.training.signals.Stopped`.
+    look : callable
+        Called about once a second; what it raises ends the run.
     """
     before: Record | None = None
     learner = agent
@@ -148,7 +151,7 @@ def learn_cell(
         record = learner.record_so_far()
         checkpoint.write(learner, record if before is None else joined(before, record))
 
-    keeping = Keeping(write, EVERY, at_ends=False, stop=stop)
+    keeping = Keeping(write, EVERY, at_ends=False, stop=stop, look=look)
     found = checkpoint.read()
     if found is not None:
         learner, before = found

@@ -12,7 +12,7 @@ from rlsuite.core.narrowing import is_mapping
 from rlsuite.environments.facts import NO_LIMIT, facts_of
 from rlsuite.environments.finding import find_env, opened
 from rlsuite.errors import ParameterError
-from rlsuite.experiments.comparison import Comparison, verdicts_of
+from rlsuite.experiments.comparison import Comparison, margin_of, verdicts_of
 from rlsuite.experiments.paired import LEVEL
 from rlsuite.experiments.sequential import Verdict
 from rlsuite.models.gymnasium_table import title_of
@@ -35,7 +35,7 @@ def compare(
     steps: int | None = None,
     episodes: int | None = None,
     seeds: int | Sequence[int] | Literal["enough"] = 30,
-    margin: float = 0.02,
+    margin: float | str = "2%",
     most_seeds: int = 2_000,
     workers: int = 1,
     loop: LoopChoice = "auto",
@@ -62,10 +62,12 @@ def compare(
     seeds : int, sequence of int, or "enough"
         Number of seeds, or the seeds. ``"enough"``: as many as a verdict on each pair needs, "better", "equal" within
         the margin, or "undecided" after `most_seeds`. The test is valid although it looks after every seed: all
-        verdicts are right with a probability of at least 95 %. The exact values of the best and the worst policy have
-        to be known.
-    margin : float
-        Agents are equal if they differ by less than this share of the distance from the worst policy to the best.
+        verdicts are right with a probability of at least 95 %. The exact values of the best, the worst and the uniform
+        policy have to be known.
+    margin : float or str
+        With ``"enough"``: agents are equal if they differ by less than this, a number in the unit of the return or,
+        as ``"2%"``, a share of the way from the uniform policy to the optimum. They are never called equal where the
+        interval of their difference lies beyond it, or not as many seeds of each reach an end.
     most_seeds : int
         With ``"enough"``, how many seeds at most.
     workers, loop, tabulate, record_every, progress
@@ -82,7 +84,7 @@ def compare(
     ------
     ParameterError
         If an argument is outside its allowed values, two agents share a label, or with ``"enough"`` the values of the
-        best and the worst policy are not known.
+        best, the worst and the uniform policy are not known.
 
     Examples
     --------
@@ -104,8 +106,7 @@ def compare(
     whole_amount("most_seeds", most_seeds)
     if seeds == "enough" and len(learners) < 2:
         raise ParameterError('seeds="enough" tells agents apart: give at least two, or a number of seeds')
-    if not 0.0 < margin < 1.0:
-        raise ParameterError(f"margin={margin}, needed between 0 and 1: a share of the distance from worst to best")
+    margin_of(margin)  # says what is wrong, before anything is learned
     for agent in learners.values():
         own_options(agent, loop, tabulate, None)  # says what is not an agent, before anything is learned
     found: dict[str, list[Results]] = {}
@@ -152,7 +153,7 @@ def _enough(
     environment: str,
     labels: Sequence[str],
     learned: Callable[[str, Sequence[int]], Results],
-    margin: float,
+    margin: float | str,
     most_seeds: int,
     level: float,
 ) -> list[Results]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from os import PathLike
-from typing import Final, overload
+from typing import Final, NamedTuple, overload
 
 import numpy as np
 
@@ -16,10 +16,22 @@ from rlsuite.core.shown import ShowsItself
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.experiments.aggregates import Aggregate, StatisticName, aggregate, profile
 from rlsuite.experiments.paired import LEVEL, Pair, corrected, pair_of
-from rlsuite.experiments.rows import Row, bounds_of, brackets, ends_of, measures_of, rows_of, samples_of, sign_of, table
+from rlsuite.experiments.rows import (
+    SURE,
+    Row,
+    bounds_of,
+    brackets,
+    ends_of,
+    measures_of,
+    rows_of,
+    samples_of,
+    sign_of,
+    table,
+)
 from rlsuite.experiments.sequential import Verdict, verdict
-from rlsuite.models.aliases import FloatArray
+from rlsuite.models.aliases import BoolArray, FloatArray
 from rlsuite.training.results import UNKNOWN, Bounds, Results
+from rlsuite.training.statistics import mean_interval
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,13 +44,12 @@ class Comparison(ShowsItself, Sequence[Row]):
     ----------
     results : mapping of str to list of Results
         Label of the environment -> results of each agent.
-    margin : float or None
-        With ``seeds="enough"``: agents are equal if they differ by less than this share of the distance from the worst
-        policy to the best.
+    margin : float, str or None
+        With ``seeds="enough"``: agents are equal if they differ by less than this, see `rlsuite.compare`.
     """
 
     results: Mapping[str, Sequence[Results]]
-    margin: float | None = None
+    margin: float | str | None = None
 
     def __post_init__(self) -> None:
         for environment, runs in self.results.items():
@@ -75,25 +86,26 @@ class Comparison(ShowsItself, Sequence[Row]):
 
     @cached_property
     def scores(self) -> dict[str, list[FloatArray]]:
-        """Agent -> in each environment (n_seeds,): 0 is the worst policy, 1 the optimal one.
+        """Agent -> in each environment (n_seeds,): 0 is the uniform policy, 1 the optimal one.
 
         Raises
         ------
         ParameterError
-            If the values of the best and the worst policy of an environment are unknown, or an agent is missing in one.
+            If the values of the optimal and the uniform policy of an environment are unknown, or an agent is missing in
+            one.
         """
         found: dict[str, list[FloatArray]] = {agent: [] for agent in self.agents}
         for environment, runs in self.results.items():
-            low, high = known_bounds(environment, runs)
+            scale = scale_of(environment, runs)
             for run, measure in zip(runs, measures_of(runs), strict=True):
-                found[run.agent].append((samples_of(run, measure) - low) / (high - low))
+                found[run.agent].append((samples_of(run, measure) - scale.uniform) / scale.way)
         for agent, own in found.items():
             if len(own) < len(self.results):
                 raise ParameterError(f"{agent} has results in {len(own)} of {len(self.results)} environments only")
         return found
 
     def aggregate(self, statistic: StatisticName = "iqm") -> dict[str, Aggregate]:
-        """One number per agent over all environments, of scores between 0 (worst policy) and 1 (optimal).
+        """One number per agent over all environments, of scores: 0 is the uniform policy, 1 the optimal one.
 
         Parameters
         ----------
@@ -156,10 +168,13 @@ class Comparison(ShowsItself, Sequence[Row]):
             return [f"{label}: {told}" if several else told for label in self.results for told in self.sentences(label)]
         if environment not in self.results:
             raise ParameterError(unknown("environment", environment, self.results))
+        own = [pair for pair in self.pairs if pair.environment == environment]
         decided = {key[1:]: one for key, one in self.verdicts.items() if key[0] == environment}
         if decided:
-            return [_of_verdict(*key, one, self.margin or 0.0) for key, one in decided.items()]
-        own = [pair for pair in self.pairs if pair.environment == environment]
+            known = {frozenset((pair.first, pair.second)): pair for pair in own}
+            scale = scale_of(environment, self.results[environment])
+            within = scale.told(scale.in_units(self.margin or 0.0))
+            return [_of_verdict(key, one, known.get(frozenset(key)), within) for key, one in decided.items()]
         measures = {row.measure for row in self.rows if row.environment == environment}
         by = measures.pop() if len(measures) == 1 else ""
         return _of_pairs(own, [run.agent for run in self.results[environment]], by)
@@ -238,24 +253,45 @@ class Comparison(ShowsItself, Sequence[Row]):
 
 
 def verdicts_of(
-    environment: str, runs: Sequence[Results], margin: float, level: float
+    environment: str, runs: Sequence[Results], margin: float | str, level: float
 ) -> dict[tuple[str, str], Verdict]:
     """The verdict on each pair of agents of one environment, each false with a probability of at most `level`.
+
+    Agents are equal only where as many seeds of each reach an end, and the interval of the difference agrees.
 
     Raises
     ------
     ParameterError
-        As for `known_bounds`.
+        As for `scale_of`, or if the margin is as large as all that policies can differ by.
     """
-    low, high = known_bounds(environment, runs)
-    measure = measures_of(runs)[0]
+    scale = scale_of(environment, runs)
+    measure, within, reach = measures_of(runs)[0], scale.in_units(margin), scale.high - scale.low
+    if within >= reach:
+        raise ParameterError(f"margin={margin}: no two policies in {environment} differ by more than {reach:.4g}")
     found: dict[tuple[str, str], Verdict] = {}
     for one, other in combinations(runs, 2):
         seeds, (first, second) = shared_samples(measure, one, other)
+        differences = first - second
+        arriving = [_arriving(run, seeds) for run in (one, other)]
+
+        def may_be_equal(n: int, differences: FloatArray = differences, arriving: list[BoolArray] = arriving) -> bool:
+            if arriving[0][:n].sum() != arriving[1][:n].sum():
+                return False
+            _, low, high = mean_interval(differences[:n], bounds=(-reach, reach))
+            return bool(low <= within and high >= -within)
+
         # Values are exact but for rounding, and so may lie a little beyond their bounds.
-        differences = np.clip((first - second) / (high - low), -1.0, 1.0)
-        found[one.agent, other.agent] = verdict(differences, margin, level, seeds)
+        shares = np.clip(differences / reach, -1.0, 1.0)
+        found[one.agent, other.agent] = verdict(shares, within / reach, level, seeds, may_be_equal)
     return found
+
+
+def _arriving(run: Results, seeds: Sequence[int]) -> BoolArray:
+    """Whether the last policy of each of these seeds surely reaches an end; True for all where that is not known."""
+    ends = ends_of(run)
+    if ends.end_probability is None:
+        return np.ones(len(seeds), dtype=np.bool_)
+    return (ends.end_probability >= SURE)[[ends.seeds.index(seed) for seed in seeds]]
 
 
 def shared_samples(measure: str, one: Results, other: Results) -> tuple[list[int], tuple[FloatArray, FloatArray]]:
@@ -275,25 +311,81 @@ def _bounds_in(runs: Sequence[Results], measure: str) -> Bounds:
     return known[0] if known else UNKNOWN
 
 
-def known_bounds(environment: str, runs: Sequence[Results]) -> Bounds:
-    """The values of the worst and the best policy, by the measure that all agents have in common.
+class Scale(NamedTuple):
+    """What differences in an environment are measured by: the values of three policies, in the unit of the return."""
+
+    low: float
+    """Of the worst one."""
+    high: float
+    """Of the optimal one."""
+    uniform: float
+    """Of the one that takes all legal actions alike."""
+
+    @property
+    def way(self) -> float:
+        """How far it is from the uniform policy to the optimum."""
+        return self.high - self.uniform
+
+    def in_units(self, margin: float | str) -> float:
+        """A margin, which may be a share of the way, in the unit of the return.
+
+        >>> scale = Scale(-100.0, 0.0, -50.0)
+        >>> scale.in_units("2%"), scale.in_units("0.5"), scale.in_units(0.5)
+        (1.0, 0.5, 0.5)
+        """
+        number, share = margin_of(margin)
+        return number * self.way / 100.0 if share else number
+
+    def told(self, margin: float) -> str:
+        """A margin in the unit of the return, in words."""
+        return f"{margin:.3g}, {100.0 * margin / self.way:.3g} % of the way from the uniform policy to the optimum"
+
+
+def margin_of(margin: object) -> tuple[float, bool]:
+    """The number of a margin, and whether it is a percentage of the way from the uniform policy to the optimum.
 
     Raises
     ------
     ParameterError
-        If they are unknown, or equal.
+        If it is neither a positive number nor a positive percentage.
+    """
+    text = str(margin).strip()
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        number = math.nan
+    if isinstance(margin, bool) or not 0.0 < number < math.inf:
+        raise ParameterError(
+            f"margin={margin!r}: give a number above 0 in the unit of the return, such as margin=0.5, or a share of "
+            'the way from the uniform policy to the optimum, margin="2%"'
+        )
+    return number, text.endswith("%")
+
+
+def scale_of(environment: str, runs: Sequence[Results]) -> Scale:
+    """The values of the worst, the optimal and the uniform policy, by the measure that all agents have in common.
+
+    Raises
+    ------
+    ParameterError
+        If they are unknown, or there is nothing between the uniform and the optimal one.
     """
     measure, *others = dict.fromkeys(measures_of(runs))
     bounds = UNKNOWN if others else _bounds_in(runs, measure)
-    if not all(map(math.isfinite, bounds)):
-        raise ParameterError(
-            f"{environment}: the values of the best and the worst policy are unknown (what is measured: {measure}), so "
-            "scores between 0 and 1 cannot be computed; they need a table of the environment (tabulate=True may make "
-            "one), evaluations, and one problem for all seeds"
+    if bounds.uniform is None or math.isinf(bounds.high - bounds.low):
+        undiscounted = all(run.gamma == 1.0 for run in runs)
+        needed = (
+            "a discount, gamma=0.99, or a time limit, max_episode_steps=200, as without"
+            if undiscounted
+            else ("a table of the environment (tabulate=True may make one), evaluations, and one problem for all seeds")
         )
-    if bounds.low == bounds.high:
-        raise ParameterError(f"{environment}: all policies have the value {bounds.low:g}, there is nothing to compare")
-    return bounds
+        raise ParameterError(
+            f"{environment}: the values of the optimal and the uniform policy are unknown (what is measured: "
+            f"{measure}), so scores and margins cannot be computed; they need {needed}"
+        )
+    if bounds.uniform >= bounds.high:
+        raise ParameterError(f"{environment}: the uniform policy is optimal, there is nothing to learn or to compare")
+    return Scale(bounds.low, bounds.high, bounds.uniform)
 
 
 NOTHING: Final = np.zeros(0)
@@ -357,13 +449,13 @@ def _of_pairs(pairs: Sequence[Pair], agents: Sequence[str], measure: str) -> lis
     return told
 
 
-def _of_verdict(one: str, other: str, found: Verdict, margin: float) -> str:
+def _of_verdict(names: tuple[str, str], found: Verdict, pair: Pair | None, within: str) -> str:
+    one, other = names
+    apart = "" if pair is None else f"{pair.difference:.3g} {brackets(pair.low, pair.high)}"
+    after = f"after {found.seeds} seeds"
     if found.word == "undecided":
-        return f"{one} and {other} cannot be told apart after {found.seeds} seeds"
+        return f"{one} and {other} cannot be told apart {after}{apart and f': they differ by {apart}'}"
     if found.word == "equal":
-        return (
-            f"{one} and {other} are equal within {margin:.2%} of the distance from the worst policy to the best, "
-            f"after {found.seeds} seeds"
-        )
+        return f"{one} and {other} are equal within {within}, {after}: they differ by {apart}"
     better, worse = (one, other) if found.word == "first" else (other, one)
-    return f"{better} is better than {worse}, after {found.seeds} seeds"
+    return f"{better} is better than {worse} by {apart}, {after}"

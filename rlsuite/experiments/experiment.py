@@ -81,7 +81,7 @@ class Experiment(Settings):
         `rlsuite.search`.
     limits : dict
         What a cell may take: ``seconds``, and ``memory`` by which its process may grow, such as ``"2 GB"``. A cell that
-        takes more has failed; the others are learned. One call of compiled code is not interrupted.
+        takes more has failed; the others are learned. A run looks about once a second, between two steps.
     file : Path, optional
         The TOML file that it was read from; file names are relative to its folder.
 

@@ -5,18 +5,14 @@
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.resources import files
-from os import PathLike
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import rlsuite
 from rlsuite.core.described import Plain
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.experiments.grid import with_setting
 from rlsuite.experiments.lookup import find_agent_class
-from rlsuite.experiments.rows import VALUE, rows_of
-from rlsuite.training.train import train
 
 if TYPE_CHECKING:
     from rlsuite.agents import Agent
@@ -24,9 +20,6 @@ if TYPE_CHECKING:
 TABLE: Final = "known_settings.csv"
 
 NUMBERS: Final = ("value", "low", "high", "optimum")
-
-FRESH_SEEDS: Final = range(1_000, 1_100)
-"""Seeds with which the winners were run again. Those of the sweep chose them, and would promise too much."""
 
 
 class KnownSetting(NamedTuple):
@@ -111,34 +104,6 @@ def known_settings(environment: str | None = None, agent: str | None = None) -> 
             )
         known = [one for one in known if asked in (None, getattr(one, what))]
     return sorted(known, key=lambda one: -one.value) if environment is not None else known
-
-
-def measured(environment: str, agent: str, setting: Plain, steps: int) -> KnownSetting:
-    """Run a setting with `FRESH_SEEDS`.
-
-    Raises
-    ------
-    ParameterError
-        If the optimum of the environment is unknown.
-    """
-    unmeasured = KnownSetting(environment, agent, setting, steps, len(FRESH_SEEDS), 0, 0, 0, 0, rlsuite.__version__)
-    results = train(
-        unmeasured.make(), environment, steps=steps, seeds=FRESH_SEEDS, evaluate_every=steps, record_every=steps
-    )
-    (row,) = rows_of({environment: [results]}, VALUE)
-    if row.low is None or row.high is None or row.optimum is None:
-        raise ParameterError(f"{environment}: the optimum is unknown, {row.optimum_unknown}")
-    return unmeasured._replace(value=row.mean, low=row.low, high=row.high, optimum=row.optimum)
-
-
-def write_known(path: str | PathLike[str], known: Sequence[KnownSetting]) -> None:
-    """Write the table."""
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(KnownSetting._fields)
-        for one in known:
-            numbers = {name: f"{getattr(one, name):.10g}" for name in NUMBERS}
-            writer.writerow(one._replace(setting=json.dumps(dict(one.setting)), **numbers))
 
 
 def _read() -> list[KnownSetting]:

@@ -124,7 +124,7 @@ class Ends(NamedTuple):
     """Why it is not known, as a phrase."""
     bounds: dict[str, Bounds]
     """What no sample of a measure can be below or above: the values of the worst and of the best policy, and the least
-    and the greatest return of an episode."""
+    and the greatest return of an episode. And the value of the uniform policy, where it is known."""
 
 
 _ENDS: "WeakKeyDictionary[Results, Ends]" = WeakKeyDictionary()

@@ -107,7 +107,7 @@ def run(
         originals = Originals(missing)
         write_description(experiment, folder, aside)
         if missing:
-            writer = Writer(folder, aside, _name(shard))
+            writer = Writer(folder, aside, "run" if shard is None else f"shard-{shard.number}-of-{shard.of}")
             crew = Crew(experiment, missing, originals.compiles, folder, writer, workers, fail_fast, versions())
             crew.work(backend, len(cells), progress)
         with suppress(OSError):
@@ -132,8 +132,3 @@ def run(
 def _is_known(store: Store, cell: Cell, retry: bool) -> bool:
     done, failed = store.of(cell.case.pair)
     return cell.seed in done or (cell.seed in failed and not retry)
-
-
-def _name(shard: Shard | None) -> str:
-    """The name of a writer."""
-    return "run" if shard is None else f"shard-{shard.number}-of-{shard.of}"

@@ -167,7 +167,7 @@ def outcome_of(entry: Entry) -> Record | Failure:
         optimal_value=about["optimal_value"],
         value_bounds=_bounds(about["value_bounds"]),
         return_bounds=_bounds(about["return_bounds"]),
-        return_range=_bounds(about.get("return_range", (None, None))),
+        return_range=_bounds(about.get("return_range", (None, None, None))),
         optimum_unknown=about["optimum_unknown"],
         **arrays,
     )
@@ -197,15 +197,15 @@ def is_possible(name: str, numbers: AnyArray) -> bool:
 
 def _as_json(bounds: Bounds) -> list[float | None]:
     """Bounds as JSON has them, which has no infinity: null."""
-    return [end if math.isfinite(end) else None for end in bounds]
+    return [number if number is not None and math.isfinite(number) else None for number in bounds]
 
 
 def _bounds(ends: Any) -> Bounds:
-    low, high = ends
-    for end in (low, high):
-        if end is not None:
-            finite_number("bounds", end)
-    return Bounds(-math.inf if low is None else low, math.inf if high is None else high)
+    low, high, uniform = ends
+    for number in (low, high, uniform):
+        if number is not None:
+            finite_number("bounds", number)
+    return Bounds(-math.inf if low is None else low, math.inf if high is None else high, uniform)
 
 
 class _Numbered:

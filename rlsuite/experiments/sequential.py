@@ -12,7 +12,7 @@ known: no policy is worse than the worst, or better than the optimal one. The be
 :math:`\sum d / \sum d^2` of the seeds before.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -78,7 +78,13 @@ class Verdict:
     last_seed: int
 
 
-def verdict(differences: FloatArray, margin: float, level: float, seeds: Sequence[int]) -> Verdict:
+def verdict(
+    differences: FloatArray,
+    margin: float,
+    level: float,
+    seeds: Sequence[int],
+    may_be_equal: Callable[[int], bool] = lambda n: True,
+) -> Verdict:
     """The first verdict, looking after every seed; it is false with a probability of at most `level`.
 
     Better and equal are tried side by side, each at half of the level and each in both directions: if the mean is zero
@@ -94,6 +100,8 @@ def verdict(differences: FloatArray, margin: float, level: float, seeds: Sequenc
         Probability of a false verdict, at most.
     seeds
         (n_seeds,) their numbers.
+    may_be_equal
+        Whether nothing else that is known of the first n seeds tells the agents apart. A verdict "equal" waits for it.
 
     Examples
     --------
@@ -111,10 +119,12 @@ def verdict(differences: FloatArray, margin: float, level: float, seeds: Sequenc
     times["second"] = _first(log_wealth(-differences) >= enough)
     both = [log_wealth(sign * differences, margin=margin) for sign in (1.0, -1.0)]
     # Not below -margin and not above it: each may be found at a time of its own.
-    times["equal"] = max(_first(money >= enough) for money in both)
+    n, earliest = len(differences), max(_first(money >= enough) for money in both)
+    before = min(n + 1, *times.values())
+    times["equal"] = next((one for one in range(earliest, before) if may_be_equal(one)), n + 1)
     word = min(times, key=lambda one: times[one])
-    if times[word] > len(differences):
-        return Verdict("undecided", len(differences), seeds[-1] if seeds else -1)
+    if times[word] > n:
+        return Verdict("undecided", n, seeds[-1] if seeds else -1)
     return Verdict(word, times[word], seeds[times[word] - 1])
 
 

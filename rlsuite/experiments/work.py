@@ -30,7 +30,7 @@ from rlsuite.environments.facts import facts_of
 from rlsuite.environments.finding import closed, find_env
 from rlsuite.environments.forms.known_kinds import is_known_kind
 from rlsuite.experiments.checkpoints import CellCheckpoint, learn_cell
-from rlsuite.experiments.limits import Limits, within
+from rlsuite.experiments.limits import Limits
 from rlsuite.experiments.runs import Case
 from rlsuite.experiments.writing import versions
 from rlsuite.training.budget import Budget, LoopChoice
@@ -137,7 +137,7 @@ class Work:
         self.timing, self.regret, self.folder = timing, regret, folder
         self.loop: LoopChoice = loop
         self.experiment, self.keep, self.made_with, self.limits = experiment, keep, made_with, limits
-        self.many = many and keep == "records" and not limits.are_set
+        self.many = many and keep == "records" and limits == Limits()
         self.own_loop = type(self.agent).learn is not Agent.learn
 
     def __call__(self, seeds: Sequence[int], stop: threading.Event) -> Outcomes:
@@ -195,26 +195,19 @@ class Work:
         agent = dataclasses.replace(self.agent)
         running[threading.get_ident()] = agent
 
-        learned: list[Record] = []
-
-        def learn() -> None:
+        try:
             env, known = self._environment(bench)
             own = env if known else self._copy(env)
             with nullcontext() if known else closed(own):
                 record = self._learn(agent, own, seed, stop)
                 if self.keep == "agents":
                     agents[seed] = file_of(agent)
-                learned.append(record)
-
-        try:
-            within(self.limits, learn)
         except Exception as error:  # any error of the environment or the agent
-            if not learned:  # otherwise the environment was still being closed
-                steps: int | None = getattr(agent, "steps_", None)
-                return FailedRun.of(error, None if steps is None else steps + 1)
+            steps: int | None = getattr(agent, "steps_", None)
+            return FailedRun.of(error, None if steps is None else steps + 1)
         finally:
             del running[threading.get_ident()]
-        return learned[0]
+        return record
 
     def _learn(self, agent: Agent, env: "Env", seed: int, stop: threading.Event) -> Record:
         optima = self._optima()
@@ -223,7 +216,9 @@ class Work:
             agent.learn(env, **options, seed=seed)
             return agent.record_
         checkpoint = CellCheckpoint(self.folder, self.pair, seed, self.spec, self.made_with)
-        return learn_cell(agent, env, Budget.of(**self.timing), seed, self.loop, optima, checkpoint, stop)
+        return learn_cell(
+            agent, env, Budget.of(**self.timing), seed, self.loop, optima, checkpoint, stop, self.limits.begin()
+        )
 
     @property
     def _key(self) -> str:

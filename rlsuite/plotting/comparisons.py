@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rlsuite.experiments.comparison import Comparison
 
 OVER_ALL = "interquartile mean of the scores in all environments"
-SCORES = "Score: 0 is the value of the worst policy, 1 that of the optimal one."
+SCORES = "Score: 0 is the value of the uniform policy, 1 that of the optimal one."
 BOOTSTRAP = "95 % interval by a stratified bootstrap over seeds."
 
 
@@ -96,7 +96,7 @@ def performance_profile(
     Raises
     ------
     ParameterError
-        If the values of the best and the worst policy of an environment are unknown.
+        If the values of the optimal and the uniform policy of an environment are unknown.
     """
     _check(comparison, "performance_profile")
     looks = palette or Palette(comparison.agents)

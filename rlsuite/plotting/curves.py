@@ -430,7 +430,7 @@ def _measured(runs: list[Results], name: str) -> list[Curve]:
         time, samples = np.asarray(run.time if summed else run.evaluation_time, np.float64), run.stacked(name)
         if summed and time[0] > 0.0:
             time, samples = np.insert(time, 0, 0.0), np.insert(samples, 0, 0.0, axis=1)
-        never_negative = Bounds(low=0.0) if name in ("regret", "value_error") else UNKNOWN
+        never_negative = Bounds(0.0) if name in ("regret", "value_error") else UNKNOWN
         bounds = mean_bounds(run.records, BOUNDS[name]) if name in BOUNDS else never_negative
         curves.append(Curve(run.agent, time, samples, bounds))
     return curves
@@ -488,8 +488,8 @@ def _pays(run: Results, unit: str) -> bool:
     """
     if all(record.episode_length.size and record.episode_length.max() == 1 for record in run.records):
         return True
-    endless = not np.isfinite([record.return_range for record in run.records]).all()
-    return unit == "episodes" and run.gamma == 1.0 and bool(endless)
+    ranges = [record.return_range[:2] for record in run.records]
+    return unit == "episodes" and run.gamma == 1.0 and bool(np.isinf(ranges).any())
 
 
 def _lines_of(

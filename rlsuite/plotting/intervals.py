@@ -26,7 +26,7 @@ from rlsuite.plotting.figure import (
 )
 from rlsuite.plotting.style import OPTIMUM, REST, Look, Palette, drawn, others, unnamed
 from rlsuite.training.results import UNKNOWN, Bounds
-from rlsuite.training.statistics import interval_method, mean_interval, simultaneous_band
+from rlsuite.training.statistics import interval_method, pointwise_band, simultaneous_band
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,8 +96,8 @@ def draw_band(
     beside = unnamed(curve.label)
     if curve.n_seeds > 1:
         common = 0.0 if to is None else to.samples - to.samples.mean(axis=0)
-        band = simultaneous_band if simultaneous else mean_interval
-        _, low, high = band(curve.samples - common, CONFIDENCE, bounds=curve.bounds)
+        band = simultaneous_band if simultaneous else pointwise_band
+        _, low, high = band(curve.samples - common, bounds=curve.bounds)
         if len(curve.x) > 1:
             ax.fill_between(curve.x, low, high, color=look.colour, alpha=0.20, linewidth=0, label=beside)
         else:

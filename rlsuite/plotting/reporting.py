@@ -85,7 +85,7 @@ MEANINGS: Final = {
     "undiscounted return": "of the last greedy policies, and the mean over the seeds",
     "regret": "sum of V*(s) - Q*(s, a) over all steps of a run, mean over the seeds, with its 95 % interval",
     "reach an end": "seeds whose last greedy policy surely reaches an end",
-    "score": "0 is the value of the worst policy, 1 that of the optimal one; interquartile mean of all runs in all "
+    "score": "0 is the value of the uniform policy, 1 that of the optimal one; interquartile mean of all runs in all "
     "environments, with a stratified bootstrap over the seeds",
 }
 """What the columns of tables mean."""

@@ -22,7 +22,7 @@ from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.observation_view import Encoding, encoding
 from rlsuite.models.aliases import BoolArray, FloatArray
 from rlsuite.models.validation import ROW_SUM_TOLERANCE
-from rlsuite.training.step_buffer import mask_of
+from rlsuite.training.step_buffer import legal_in
 
 Act = Callable[..., object]
 """``act(observation) -> action``, both as the environment has them; perhaps ``act(observation, action_mask=...)``."""
@@ -235,8 +235,7 @@ class Drawing:
         Where a learned table takes none of these, they are equally likely.
         """
         if callable(self.policy):
-            assert self.encode is not None
-            return self.policy(self.encode.encode(observation), action_mask)
+            return self.policy(cast("Encoding", self.encode).encode(observation), action_mask)
         assert self.row_of is not None
         row = self.policy[self.row_of(observation)]
         if action_mask is None:
@@ -432,24 +431,14 @@ class MaskedActions:
         Raises
         ------
         LearningError
-            If the mask is not a 0 or 1 for each action, leaves no action, or is missing where the first info had one.
+            As `legal_in`.
         """
         if self._masked is None:
             self._masked = self._n_actions > 0 and self._facts.has_action_mask(info)
         if not self._masked:
             return None
         where = f"{self._facts.name}, {f'step {step}' if step else 'reset'}:"
-        if "action_mask" not in info:
-            if over:
-                return np.zeros(self._n_actions, dtype=np.bool_)
-            raise errors.LearningError(f"{where} info has no action_mask, but that of the first reset had one")
-        legal = mask_of(info["action_mask"], self._n_actions, where)
-        if not over and not legal.any():
-            raise errors.LearningError(
-                f"{where} info['action_mask'] leaves no action, and the episode goes on; an environment has to end the "
-                "episode where no action is legal"
-            )
-        return legal
+        return legal_in(info, self._n_actions, where, over=over)
 
 
 def takes_mask(policy: Callable[..., object]) -> bool:

@@ -6,7 +6,7 @@ from rlsuite import errors
 from rlsuite.environments.observation_view import NONE, ObservationView
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray
-from rlsuite.training.kept_run import KeptRun, check_position, difference, identity_of, put_position, set_generator
+from rlsuite.training.kept_run import KeptRun, check_position, difference, identity_of, set_generator
 from rlsuite.training.kernels import ELAPSED, OBSERVATION
 from rlsuite.training.run import Run
 
@@ -89,7 +89,7 @@ def go_on(run: Run, kept: KeptRun, legal: BoolArray) -> str:
     vectors[...] = kept.vectors
     if isinstance(view, ObservationView) and position[OBSERVATION] != NONE:
         view.arrived[...] = vectors[position[OBSERVATION]]
-    put_position(learner.run_state, kept)
+    learner.run_state.position[:], learner.run_state.totals[:] = position, kept.totals
     for layer in run.facts.time_limits:
         layer._elapsed_steps = position[ELAPSED]
     run.use(run.loop)

@@ -103,23 +103,27 @@ def return_range(model: MDP | POMDP, limit: int) -> Bounds:
     Examples
     --------
     >>> import rlsuite as rl
-    >>> return_range(rl.MDP.from_env("FrozenLake-v1", gamma=1.0), 100)
-    Bounds(low=0.0, high=1.0)
-    >>> return_range(rl.MDP.from_env("CliffWalking-v1", gamma=1.0), 200)
-    Bounds(low=-20000.0, high=-13.0)
+    >>> return_range(rl.MDP.from_env("FrozenLake-v1", gamma=1.0), 100)[:2]
+    (0.0, 1.0)
+    >>> return_range(rl.MDP.from_env("CliffWalking-v1", gamma=1.0), 200)[:2]
+    (-20000.0, -13.0)
     """
     mdp = model.mdp if isinstance(model, POMDP) else model
     known = _ranges.get(mdp)
     if known is None or known[0] != limit:
         steps = math.inf if limit == NO_LIMIT else limit
-        low, high = reward_limits(mdp)
-        finite = math.isfinite(low) and math.isfinite(high)
-        low, high = low if low >= 0.0 else low * steps, high if high <= 0.0 else high * steps
-        if finite and mdp.bernoulli is None and mdp.reward_std is None:
-            low = max(low, -_greatest_return(mdp, -1.0, steps))
-            high = min(high, _greatest_return(mdp, 1.0, steps))
-        known = _ranges[mdp] = (limit, Bounds(low, high))
+        found = return_limits(mdp, steps)
+        if mdp.bernoulli is None and mdp.reward_std is None:
+            low, high = _greatest_return(mdp, -1.0, steps), _greatest_return(mdp, 1.0, steps)
+            found = Bounds(max(found.low, -low), min(found.high, high))
+        known = _ranges[mdp] = (limit, found)
     return known[1]
+
+
+def return_limits(model: MDP | POMDP, steps: float) -> Bounds:
+    """As many of the least and of the greatest reward as an episode may have steps."""
+    least, most = reward_limits(model)
+    return Bounds(least if least >= 0.0 else least * steps, most if most <= 0.0 else most * steps)
 
 
 def _greatest_return(mdp: MDP, sign: float, steps: float) -> float:

@@ -35,6 +35,11 @@ DEFAULT_GAMMA = 0.99
 LISTED = 3
 """States that are printed."""
 
+FACTS = (
+    *("policy", "environment", "seed", "gamma", "mean", "value", "length", "terminated"),
+    *("exact", "exact_mean", "optimum", "regret", "optimal_share", "unknown"),
+)
+
 FREE = 1e-9
 """Share of what all states cost, below which a cost is that of rounding."""
 
@@ -129,30 +134,22 @@ class PolicyReport(ShowsItself):
     @property
     def value_interval(self) -> tuple[float, float]:
         """Interval of `value`."""
-        return _interval(self.values, UNKNOWN)
+        return _interval(self.values)
 
     @property
     def length_interval(self) -> tuple[float, float]:
         """Interval of `length`."""
-        return _interval(self.lengths.astype(np.float64), UNKNOWN)
+        return _interval(self.lengths)
 
     @property
     def regret(self) -> float | None:
         """How far the exact value is below the optimum."""
         return None if self.exact is None or self.optimum is None else max(0.0, self.optimum - self.exact)
 
-    def facts(self) -> dict[str, object]:
+    def facts(self) -> dict[str, Any]:
         """What it says, as plain data; each interval as a list."""
-        numbers = {"mean": self.mean, "value": self.value, "length": self.length, "terminated": self.terminated}
-        intervals = {
-            "mean_interval": list(self.mean_interval),
-            "value_interval": list(self.value_interval),
-            "length_interval": list(self.length_interval),
-        }
-        exact = {"exact": self.exact, "exact_mean": self.exact_mean, "optimum": self.optimum, "regret": self.regret}
-        named = {"policy": self.policy, "environment": self.environment, "episodes": self.returns.size}
-        more = {"optimal_share": self.optimal_share, "unknown": self.unknown}
-        return {**named, "seed": self.seed, "gamma": self.gamma, **numbers, **intervals, **exact, **more}
+        intervals = {name: list(getattr(self, name)) for name in ("mean_interval", "value_interval", "length_interval")}
+        return {name: getattr(self, name) for name in FACTS} | {"episodes": self.returns.size} | intervals
 
     def __repr__(self) -> str:
         episodes = "1 episode" if self.returns.size == 1 else f"{self.returns.size} episodes"
@@ -175,7 +172,7 @@ class PolicyReport(ShowsItself):
         return "\n".join(lines)
 
 
-def _interval(samples: FloatArray, bounds: Bounds) -> tuple[float, float]:
+def _interval(samples: FloatArray | IndexArray, bounds: Bounds = UNKNOWN) -> tuple[float, float]:
     from rlsuite.training.statistics import mean_interval  # loads SciPy
 
     if samples.size < 2:

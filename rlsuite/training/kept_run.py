@@ -20,7 +20,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
-import gymnasium
 import numpy as np
 
 from rlsuite.core.checks import is_dict, is_list
@@ -30,7 +29,7 @@ from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts
 from rlsuite.environments.forms.form import Form
 from rlsuite.environments.observation_view import NONE
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray
-from rlsuite.training.kernels import ACTION, ALL_STEPS, ELAPSED, OBSERVATION, RunState
+from rlsuite.training.kernels import ACTION, ALL_STEPS, ELAPSED, OBSERVATION
 
 LARGEST = 2**53
 
@@ -138,16 +137,12 @@ def identity_of(facts: EnvironmentFacts, form: Form) -> dict[str, str]:
         keywords = ""
     return {
         "id": facts.name,
-        "observation space": _space(facts.env.observation_space),
-        "action space": _space(facts.env.action_space),
+        "observation space": repr(facts.env.observation_space),
+        "action space": repr(facts.env.action_space),
         "time limit": "none" if facts.time_limit == NO_LIMIT else str(facts.time_limit),
         "keywords": keywords,
         "table": _checksum(form),
     }
-
-
-def _space(space: gymnasium.spaces.Space[Any]) -> str:
-    return repr(space)
 
 
 def _checksum(form: Form) -> str:
@@ -181,9 +176,3 @@ def check_position(position: tuple[int, ...], legal: BoolArray, vectors: FloatAr
         raise ValueError(f"action {action} was chosen before anything was observed")
     if vectors.size and len(vectors) != 2:
         raise ValueError(f"vectors has shape {vectors.shape}")
-
-
-def put_position(run_state: RunState, kept: KeptRun) -> None:
-    """Write where a run stands into its records."""
-    run_state.position[:] = kept.position
-    run_state.totals[:] = kept.totals

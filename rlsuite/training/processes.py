@@ -131,7 +131,10 @@ class Seeds:
         try:
             with compiling:
                 if self.n_helpers:
-                    self._begin_to_look(looks)
+                    try:
+                        looks.start()
+                    except RuntimeError as error:  # Python in a browser cannot start threads
+                        self._unable(str(error))
                 self._work()
                 self._wait()
         except KeyboardInterrupt:
@@ -147,12 +150,6 @@ class Seeds:
                 self._pool.shutdown(kill_workers=True)
         self._say()
         return self._runs
-
-    def _begin_to_look(self, looks: threading.Thread) -> None:
-        try:
-            looks.start()
-        except RuntimeError as error:  # Python in a browser cannot start threads
-            self._unable(str(error))
 
     def _work(self) -> None:
         """Learn in this process until no seed is waiting."""
@@ -173,15 +170,12 @@ class Seeds:
                 if isinstance(run, FailedRun):
                     self._ended = self._ended or self.ends(run)
                 else:
-                    self._time(time.perf_counter() - began - run.compiling_seconds, helped)
+                    seconds = time.perf_counter() - began - run.compiling_seconds
+                    if helped:  # from its beginning
+                        self._together = (seconds, self._together[1])
+                    elif not self._helping:
+                        self._seconds = self._alone = min(seconds, self._alone or seconds)
             self._say()
-
-    def _time(self, seconds: float, helped: bool) -> None:
-        """Record how long a run of this process took, which had help from its beginning or not."""
-        if helped:
-            self._together = (seconds, self._together[1])
-        elif not self._helping:
-            self._seconds = self._alone = min(seconds, self._alone or seconds)
 
     def _wait(self) -> None:
         """Wait for the other processes; what they could not do is done here."""
@@ -297,7 +291,9 @@ class Seeds:
             self._warned.setdefault(warned, warned[0] is errors.SlowWarning)  # this process has said that
         if any(isinstance(run, FailedRun) and self.ends(run) for run in outcome.runs):
             self._ended = True
-            self._end_own_run()
+            # the run of this process, which may last for hours, need not be completed
+            if self._begun is not None and self._can_be_ended:
+                _thread.interrupt_main()
 
     def _back(self, batch: list[int], lost: BaseException | None) -> None:
         """Learn here what a process that has ended was to learn."""
@@ -306,11 +302,6 @@ class Seeds:
         why = "" if lost is None else f" ({type(lost).__name__})"
         said = f"a process that learned with seeds {seeds} has ended{why}, as one does that is killed for its memory; "
         self._warned.setdefault((errors.OneProcessWarning, said + "this process learns with them"), False)
-
-    def _end_own_run(self) -> None:
-        """Another process has failed: the run of this one, which may last for hours, need not be completed."""
-        if self._begun is not None and self._can_be_ended:
-            _thread.interrupt_main()
 
     def _say(self) -> None:
         """Issue the warnings of the other processes, each once."""

@@ -20,6 +20,8 @@ class Bounds(NamedTuple):
 
     low: float = -math.inf
     high: float = math.inf
+    uniform: float | None = None
+    """Value of the policy that takes all legal actions alike; None where it is unknown, or infinite."""
 
 
 UNKNOWN: Final = Bounds()

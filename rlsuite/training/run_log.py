@@ -29,12 +29,15 @@ class Keeping:
         at once. What cannot be written later is a warning: the run continues.
     stop : Event
         Set by another thread: the run is written, and ends, as soon as a step is complete.
+    look : callable
+        Called about once a second; what it raises ends the run.
     """
 
     write: Callable[[], object]
     every: float
     at_ends: bool = True
     stop: threading.Event = field(default_factory=threading.Event)
+    look: Callable[[], object] = bool
     _saved: bool = False
     _tried: float = 0.0  # when, of time.monotonic
     _rate: float = 1.0  # steps a second
@@ -64,6 +67,7 @@ class Keeping:
     def record(self, steps: int, seconds: float) -> None:
         """Record how long some steps took, and write the run if it is time."""
         self._rate = steps / max(seconds, 1e-6)
+        self.look()
         if time.monotonic() - self._tried >= self.every:
             self.save()
 

@@ -5,7 +5,7 @@ them would be far too narrow.
 """
 
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple, cast
+from typing import Final, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
@@ -15,6 +15,7 @@ from rlsuite.core.checks import one_of, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.models.aliases import FloatArray
+from rlsuite.training.results import UNKNOWN, Bounds
 
 
 class Interval(NamedTuple):
@@ -28,19 +29,18 @@ class Interval(NamedTuple):
     """(T,) upper end."""
 
 
-RESAMPLED_FROM: Final = 10
-"""Numbers of seeds from which on intervals are bootstrapped: fewer samples say too little about their distribution."""
+RESAMPLED: Final = range(10, 501)
+"""Numbers of seeds with which intervals are bootstrapped: fewer samples say too little about their distribution, and
+the mean of more is as good as normal."""
 
 RESAMPLES: Final = 2_000
 """Samples that the bootstrap draws."""
 
-UNBOUNDED: Final = (-np.inf, np.inf)
-"""Bounds of a mean of which nothing is known."""
+Ends = tuple[ArrayLike, ArrayLike] | Bounds
+"""What no mean can be below or above."""
 
 
 IntervalMethod = Literal["auto", "student", "bca"]
-
-INTERVALS: Final = ("auto", "student", "bca")
 
 
 def interval_method(n_seeds: int) -> str:
@@ -49,14 +49,14 @@ def interval_method(n_seeds: int) -> str:
     >>> interval_method(5), interval_method(30)
     ('Student t, cut at known bounds', 'BCa bootstrap')
     """
-    return "BCa bootstrap" if n_seeds >= RESAMPLED_FROM else "Student t, cut at known bounds"
+    return "BCa bootstrap" if n_seeds in RESAMPLED else "Student t, cut at known bounds"
 
 
 def mean_interval(
     samples: ArrayLike,
     confidence: float = 0.95,
     *,
-    bounds: tuple[ArrayLike, ArrayLike] = UNBOUNDED,
+    bounds: Ends = UNKNOWN,
     method: IntervalMethod = "auto",
 ) -> Interval:
     r"""Mean over seeds with its confidence interval, separately at every time.
@@ -91,7 +91,7 @@ def mean_interval(
         What no mean can be below or above: two numbers, or arrays of shape (T,). The interval is cut there. For values
         of policies these are the values of the worst and of the optimal policy.
     method
-        ``"student"``, ``"bca"``, or ``"auto"``: Student's below 10 seeds, BCa from 10 on.
+        ``"student"``, ``"bca"``, or ``"auto"``: BCa with 10 to 500 seeds, else Student's.
 
     Returns
     -------
@@ -128,19 +128,51 @@ def mean_interval(
         raise ParameterError(f"samples{list(index)} = {values[index]} is not finite: no interval can be computed")
     mean = values.mean(axis=0)
     reach = stdtrit(n_seeds - 1, 0.5 * (1.0 + confidence))
-    one_of("method", method, INTERVALS)
-    resampled = method == "bca" or (method == "auto" and n_seeds >= RESAMPLED_FROM)
-    if resampled:
+    one_of("method", method, get_args(IntervalMethod))
+    if method == "bca" or (method == "auto" and n_seeds in RESAMPLED):
         low, high = _bootstrapped(values - mean, reach * np.sqrt(n_seeds / (n_seeds - 1)))
+        # No resample is beyond the samples; its mean may be, by rounding.
+        bounds = np.maximum(bounds[0], values.min(axis=0)), np.minimum(bounds[1], values.max(axis=0))
     else:
         # Equal samples must give an interval of width zero, even if their mean is rounded.
         spread = np.where(np.ptp(values, axis=0) > 0.0, values.std(axis=0, ddof=1), 0.0)
         high = reach * spread / np.sqrt(n_seeds)
         low = -high
-    least, most = (np.asarray(bound, dtype=np.float64) for bound in bounds)
-    if resampled:  # no resample is beyond the samples; its mean may be, by rounding
-        least, most = np.maximum(least, values.min(axis=0)), np.minimum(most, values.max(axis=0))
-    # The mean itself may be beyond a bound, by rounding.
+    return _cut(mean, low, high, bounds)
+
+
+def pointwise_band(samples: ArrayLike, confidence: float = 0.95, *, bounds: Ends = UNKNOWN) -> Interval:
+    """Mean over seeds with the band of a curve that `mean_interval` gives, without its jumps.
+
+    One seed of thirty that fails now and then might as well have failed a little earlier or later. So the distances of
+    both ends from the mean are averaged over a twentieth of the times at either side, where they are bootstrapped; near
+    the first and the last over as many as there are at both.
+
+    Parameters
+    ----------
+    samples, confidence, bounds
+        As for `mean_interval`.
+
+    Examples
+    --------
+    >>> curves = np.zeros((30, 100))
+    >>> curves[3, 40] = -300.0
+    >>> [low, far] = mean_interval(curves).low[[40, 42]]
+    >>> [steady, near] = pointwise_band(curves).low[[40, 42]]
+    >>> print(f"{low:.0f} and {far:.0f}; {steady:.0f} and {near:.0f}")
+    -53 and 0; -14 and -4
+    """
+    mean, *ends = mean_interval(samples, confidence, bounds=bounds)
+    n = mean.size
+    most = n // 20 if np.shape(samples)[0] in RESAMPLED else 0
+    around = [slice(i - k, i + k + 1) for i in range(n) for k in [min(most, i, n - 1 - i)]]
+    low, high = (np.array([(end - mean)[times].mean() for times in around]) for end in ends)
+    return _cut(mean, low, high, bounds)
+
+
+def _cut(mean: FloatArray, low: FloatArray, high: FloatArray, bounds: Ends) -> Interval:
+    """The interval between two ends, relative to the mean, cut at bounds; the mean may be beyond them, by rounding."""
+    least, most = (np.asarray(bound, dtype=np.float64) for bound in bounds[:2])
     return Interval(
         mean, np.maximum(mean + low, np.minimum(least, mean)), np.minimum(mean + high, np.maximum(most, mean))
     )
@@ -155,7 +187,7 @@ def _bootstrapped(deviations: FloatArray, reach: float) -> tuple[FloatArray, Flo
     """
     n = len(deviations)
     samples = deviations.reshape(n, -1)
-    means = np.sort(_kept_counts(n) @ samples / n if n <= MOST_KEPT else _resampled_means(samples), axis=0)
+    means = np.sort(_counts(n) @ samples / n, axis=0)
     # Resamples whose mean is that of the samples, but for rounding, count half.
     size = np.ptp(samples, axis=0)
     below = (np.mean(means < -1e-12 * size, axis=0) + np.mean(means <= 1e-12 * size, axis=0)) / 2.0
@@ -175,23 +207,11 @@ def _bootstrapped(deviations: FloatArray, reach: float) -> tuple[FloatArray, Flo
     return ends[0], ends[1]
 
 
-MOST_KEPT: Final = 500
-"""Numbers of samples up to which resamples are kept, as drawing them takes most of the time: 8 MB."""
-
-
 @lru_cache(maxsize=4)
-def _kept_counts(n: int) -> FloatArray:
+def _counts(n: int) -> FloatArray:
     """How often each resample (RESAMPLES, n) has drawn each of n samples, always the same numbers."""
     rng = np.random.default_rng(RESAMPLES)
     return rng.multinomial(n, np.full(n, 1.0 / n), size=RESAMPLES).astype(np.float64)
-
-
-def _resampled_means(samples: FloatArray) -> FloatArray:
-    """Means (RESAMPLES, k) of resamples of many samples (n, k), one after the other, always the same ones."""
-    rng = np.random.default_rng(RESAMPLES)
-    n = len(samples)
-    drawn = (np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(RESAMPLES))
-    return np.array([counts @ samples for counts in drawn]) / n
 
 
 NARROWEST: Final = 0.75
@@ -199,9 +219,7 @@ NARROWEST: Final = 0.75
 
 
 @says_what_to_write
-def simultaneous_band(
-    samples: ArrayLike, confidence: float = 0.95, *, bounds: tuple[ArrayLike, ArrayLike] = UNBOUNDED
-) -> Interval:
+def simultaneous_band(samples: ArrayLike, confidence: float = 0.95, *, bounds: Ends = UNKNOWN) -> Interval:
     r"""Mean over seeds with a band in which the true mean lies at *all* times together.
 
     The band is :math:`m_t \pm c\, w_t` with :math:`w_t = \max(s_t, 0.75 \max_u s_u) / \sqrt{n}`: the standard deviation
@@ -253,15 +271,11 @@ def simultaneous_band(
         return mean_interval(samples, confidence, bounds=bounds, method="student")
     deviations = (np.asarray(samples, dtype=np.float64) - mean)[:, varies]
     error = deviations.std(axis=0, ddof=1) / np.sqrt(len(deviations))
-    least, most = (np.asarray(bound, dtype=np.float64) for bound in bounds)
     share = np.maximum(1.0, NARROWEST * error.max() / error)  # of the width in the deviation there
     width = np.full(mean.shape, NARROWEST * error.max())
     width[varies] = share * error
     width *= _reach(deviations, share, 1.0 - confidence)
-    # The mean itself may be beyond a bound, by rounding.
-    return Interval(
-        mean, np.maximum(mean - width, np.minimum(least, mean)), np.minimum(mean + width, np.maximum(most, mean))
-    )
+    return _cut(mean, -width, width, bounds)
 
 
 def _reach(deviations: FloatArray, share: FloatArray, level: float) -> float:
@@ -294,9 +308,6 @@ class SuccessRate(NamedTuple):
     """Lower end."""
     high: float
     """Upper end."""
-
-
-METHODS: Final = ("wilson", "exact")
 
 
 @says_what_to_write
@@ -350,6 +361,6 @@ def success_interval(
         )
     if not 0.0 < confidence < 1.0:
         raise ParameterError(f"confidence={confidence}, needed between 0 and 1 (0.95 is usual)")
-    known = cast("Literal['wilson', 'exact']", one_of("method", method, METHODS))
-    found = binomtest(successes, trials).proportion_ci(confidence, method=known)
+    one_of("method", method, ("wilson", "exact"))
+    found = binomtest(successes, trials).proportion_ci(confidence, method=method)
     return SuccessRate(successes / trials, float(found.low), float(found.high))

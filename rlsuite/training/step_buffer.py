@@ -2,7 +2,7 @@
 
 import inspect
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import index
 from typing import Any, SupportsFloat, TypeAlias, cast
 
@@ -26,9 +26,6 @@ SHORT = 16
 
 MASKS = 4096
 """Largest number of different masks of legal actions that are kept, so that they are checked only once."""
-
-FIVE = "(observation, reward, terminated, truncated, info); old Gym's (observation, reward, done, info) is not enough"
-"""What `step` has to return."""
 
 
 class StepBuffer:
@@ -91,22 +88,18 @@ class StepBuffer:
             try:
                 row = index(observation) - first if discrete else id_of(observation)
             except ValueError:
-                raise errors.LearningError(
-                    f"{where(self.env, self.run_state)} the environment returned observation {observation!r}, which is "
-                    f"not in {space}"
-                ) from None
+                raise self._unknown(observation) from None
             except TypeError:
-                raise errors.LearningError(
-                    f"{where(self.env, self.run_state)} the environment returned observation {observation!r}, which is "
-                    f"not in {space}: its elements are integers, not {type(observation).__name__}"
+                raise self._unknown(
+                    observation, f": its elements are integers, not {type(observation).__name__}"
                 ) from None
             if masked:
                 self._record_actions(row, info, terminated or truncated)
             try:
                 pack(buffer, 0, row, reward, terminated, truncated)
             except struct.error:
-                finite_reward(reward, name_of(self.env), int(self.run_state.position[ALL_STEPS]) + 1)
-                raise  # the fault is not in the reward
+                self._check(reward, terminated, truncated)
+                raise
 
         return receive_step
 
@@ -136,43 +129,42 @@ class StepBuffer:
                     raise ValueError(f"its shape is {vector.shape}")  # numpy would broadcast one number
                 arrived[:] = vector
             except (TypeError, ValueError, KeyError, AttributeError) as error:
-                raise errors.LearningError(
-                    f"{where(self.env, self.run_state)} the environment returned observation {observation!r}, which is "
-                    f"not in {self.env.observation_space}"
-                ) from error
+                raise self._unknown(observation) from error
             if self.masked:
                 self._record_actions(next_row(int(position[OBSERVATION])), info, terminated or truncated)
             try:
                 pack(buffer, 0, 0.0, reward, terminated, truncated)
             except struct.error:
-                finite_reward(reward, name_of(self.env), int(self.run_state.position[ALL_STEPS]) + 1)
-                raise  # the fault is not in the reward
+                self._check(reward, terminated, truncated)
+                raise
 
         return receive_step
 
+    def _unknown(self, observation: Observation, why: str = "") -> errors.LearningError:
+        return errors.LearningError(
+            f"{where(self.env, self.run_state)} the environment returned observation {observation!r}, which is not in "
+            f"{self.env.observation_space}{why}"
+        )
+
+    def _check(self, reward: SupportsFloat, terminated: object, truncated: object) -> None:
+        """Say what of an answer is no number."""
+        finite_reward(reward, name_of(self.env), int(self.run_state.position[ALL_STEPS]) + 1)
+        five_of((None, reward, terminated, truncated, None), where(self.env, self.run_state))
+
     def _record_actions(self, row: int, info: Info, over: Any) -> None:
         """Store which actions are legal; after the end of an episode they are not read."""
-        if "action_mask" in info:
-            mask = info["action_mask"]
-            plain = type(mask) is np.ndarray and mask.dtype.char in "?b" and mask.ndim == 1  # bool or int8
-            key = mask.tobytes() if plain else None
-            legal = self.masks.get(key) if key else None
-            if legal is None:
-                legal = mask_of(mask, self.legal.shape[1], where(self.env, self.run_state))
-                if key and len(self.masks) < MASKS:
-                    self.masks[key] = legal
-            if not over and not legal.any():
-                raise errors.LearningError(
-                    f"{where(self.env, self.run_state)} info['action_mask']={mask!r} leaves no action, and the episode "
-                    "continues; an environment must end the episode where no action is legal"
-                )
-            if 0 <= row < len(self.legal):
-                self.legal[row] = legal
-        elif not over:
-            raise errors.LearningError(
-                f"{where(self.env, self.run_state)} info has no action_mask, but that of the first reset had one; "
-                "every info has to say which actions are legal"
-            )
+        mask: Any = info.get("action_mask")
+        if over and mask is None:
+            return
+        plain = type(mask) is np.ndarray and mask.dtype.char in "?b" and mask.ndim == 1  # bool or int8
+        key = mask.tobytes() if plain else None
+        legal = self.masks.get(key) if key else None
+        if legal is None or not (over or legal.any()):
+            legal = legal_in(info, self.legal.shape[1], where(self.env, self.run_state), over=over)
+            if key and len(self.masks) < MASKS:
+                self.masks[key] = legal
+        if 0 <= row < len(self.legal):
+            self.legal[row] = legal
 
 
 def mask_of(mask: object, n_actions: int, where: str) -> BoolArray:
@@ -187,6 +179,30 @@ def mask_of(mask: object, n_actions: int, where: str) -> BoolArray:
         return legal_actions("info['action_mask']", mask, n_actions)
     except errors.ParameterError as error:
         raise errors.LearningError(f"{where} {error}") from error
+
+
+def legal_in(info: Mapping[str, Any], n_actions: int, where: str, *, over: bool = False) -> BoolArray:
+    """Return the legal actions (n_actions,) of an environment that has masks; none at an end whose info has no mask.
+
+    Raises
+    ------
+    LearningError
+        If the mask is missing, does not have a 0 or 1 for each action, or leaves none although the episode goes on.
+    """
+    if "action_mask" not in info:
+        if over:
+            return np.zeros(n_actions, dtype=np.bool_)
+        raise errors.LearningError(
+            f"{where} info has no action_mask, but that of the first reset had one; every info has to say which "
+            "actions are legal"
+        )
+    legal = mask_of(info["action_mask"], n_actions, where)
+    if not over and not legal.any():
+        raise errors.LearningError(
+            f"{where} info['action_mask']={info['action_mask']!r} leaves no action, and the episode continues; an "
+            "environment must end the episode where no action is legal"
+        )
+    return legal
 
 
 def first_answer(env: Env, seed: int | None = None) -> tuple[Any, Info]:
@@ -215,16 +231,26 @@ def first_answer(env: Env, seed: int | None = None) -> tuple[Any, Info]:
 
 
 def five_of(answer: object, where: str) -> tuple[Any, Any, Any, Any, Info]:
-    """Return the answer of `step`.
+    """Return the answer of `step`; `where` begins a message.
 
     Raises
     ------
     LearningError
-        If these are not five values.
+        If these are not five values, or a flag is neither true nor false: a list, an array of one number, a text.
     """
-    if is_tuple(answer) and len(answer) == 5:
-        return cast("tuple[Any, Any, Any, Any, Info]", answer)
-    raise errors.LearningError(f"{where} step returned {answer!r}, which is not {FIVE}")
+    if not is_tuple(answer) or len(answer) != 5:
+        raise errors.LearningError(
+            f"{where} step returned {answer!r}, which is not (observation, reward, terminated, truncated, info); old "
+            "Gym's (observation, reward, done, info) is not enough"
+        )
+    five = cast("tuple[Any, Any, Any, Any, Info]", answer)
+    for name, flag in zip(("terminated", "truncated"), five[2:4], strict=True):
+        if type(flag) is not bool and (np.ndim(flag) or np.asarray(flag).dtype.kind not in "biuf"):
+            raise errors.LearningError(
+                f"{where} the environment returned {name}={flag!r}, which is not true or false: return "
+                f"bool(np.all({name}))"
+            )
+    return five
 
 
 def where(env: Env, run_state: RunState) -> str:

@@ -5,7 +5,6 @@ The one in a compiled environment is `rlsuite.training.engines`. Both update the
 """
 
 import math
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
@@ -24,7 +23,6 @@ from rlsuite.environments.observation_view import (
 )
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.training import kernels
-from rlsuite.training.acting import MaskedActions
 from rlsuite.training.engines import CHUNK, Advance, Learner, bad_action, overflow
 from rlsuite.training.expected_rewards import ExpectedRewards
 from rlsuite.training.first_steps import InterpretedSession
@@ -38,7 +36,7 @@ from rlsuite.training.kernels import (
 )
 from rlsuite.training.learned import Lookout
 from rlsuite.training.legality import listed_actions
-from rlsuite.training.step_buffer import FIVE, StepBuffer, first_answer, where
+from rlsuite.training.step_buffer import StepBuffer, first_answer, five_of, legal_in, where
 
 CHECKED_STEPS = 10
 """The first steps, which go through Gymnasium's wrappers, because these check the environment's answers."""
@@ -82,7 +80,7 @@ class EnvironmentEngine:
         self.learner = learner
         self.first_action = int(action_space_of(env).start)
         if mask_info is not None and not learner.run_state.position[ALL_STEPS]:
-            mask = MaskedActions(env, masked=True).after(mask_info, 0)
+            mask = legal_in(mask_info, learner.legal.shape[1], f"{facts.name}, reset:")
             learner.legal[int(learner.run_state.position[OBSERVATION])] = mask
         masked = mask_info is not None
         self.buffer = StepBuffer(env, learner.run_state, learner.view, learner.legal, masked, encoding)
@@ -159,7 +157,12 @@ class EnvironmentEngine:
                             witness.after_reset(observation, info)
                         self.buffer.receive_step(observation, 0.0, False, False, info)
                     action = self._checked(next_action())
-                observation, reward, terminated, truncated, info = env_step(action + action_offset)
+                answer = env_step(action + action_offset)
+                try:
+                    observation, reward, terminated, truncated, info = answer
+                except (TypeError, ValueError):
+                    five_of(answer, where(self.env, self.learner.run_state))
+                    raise
                 elapsed += 1
                 receive_step(observation, reward, terminated, truncated or elapsed >= limit, info)
                 action = next_action()
@@ -168,16 +171,10 @@ class EnvironmentEngine:
                     self._checked(action)
                     finished.append(self.finished.copy())
                     elapsed = 0
-        except (struct.error, TypeError, ValueError) as error:
-            if not _of_the_answer(error):
-                self._refused(action, info, error)
-                raise
-            raise errors.LearningError(
-                f"{where(self.env, self.learner.run_state)} the answer of step, with a number for the reward and both "
-                f"flags, is not {FIVE}: {error}"
-            ) from error
         except (KeyboardInterrupt, SystemExit):
-            self._abandon_episode()
+            # the environment may be ahead of the records: begin a new episode next time
+            kernels.abandon_episode(self.learner.run_state)
+            self.action = NONE
             raise
         except Exception as error:  # any error of the environment; it is raised again
             self._refused(action, info, error)
@@ -245,16 +242,3 @@ class EnvironmentEngine:
         if action == kernels.BAD_ACTION:
             raise bad_action(self.env, self.learner)
         return action
-
-    def _abandon_episode(self) -> None:
-        """After an exception in a step the environment may be ahead of the records: begin a new episode next time."""
-        kernels.abandon_episode(self.learner.run_state)
-        self.action = NONE
-
-
-def _of_the_answer(error: BaseException) -> bool:
-    """Whether an error was raised while reading the environment's answer, and not inside the environment."""
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    return traceback is not None and traceback.tb_frame.f_globals.get("__name__") in (__name__, StepBuffer.__module__)

@@ -164,8 +164,9 @@ def train(
                         pool.shutdown(wait=False, cancel_futures=True)
                         break
     name = type(agent).__name__ if label is None else label
-    records = [one for _, one in sorted(runs.items()) if isinstance(one, Record)]
-    failed = {chosen[number]: one for number, one in sorted(runs.items()) if isinstance(one, FailedRun)}
+    ended = sorted(runs.items())
+    records = [one for _, one in ended if isinstance(one, Record)]
+    failed = {chosen[number]: one for number, one in ended if isinstance(one, FailedRun)}
     for seed, one in failed.items():
         if ends(one) or not records:
             raise with_seed(one.error, seed)
@@ -199,7 +200,8 @@ class _Run:
         try:
             learner.learn(self.own_env(), seed=seed, **self.options)
         except Exception as error:  # any error of the environment
-            return FailedRun.of(error, _step_of(learner))
+            steps: int | None = getattr(learner, "steps_", None)  # None if it keeps no count
+            return FailedRun.of(error, None if steps is None else steps + 1)
         record = learner.record_
         return record if self.loop_reason is None else dataclasses.replace(record, loop_reason=self.loop_reason)
 
@@ -231,12 +233,6 @@ class _Run:
                 import_module(spec.entry_point.partition(":")[0])
             gymnasium.registry[spec.id] = spec
         vars(self).update(state)
-
-
-def _step_of(learner: "Agent") -> int | None:
-    """The step in which a learner failed; None if it keeps no count."""
-    steps: int | None = getattr(learner, "steps_", None)
-    return None if steps is None else steps + 1
 
 
 def _no_agent(found: object) -> str:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rlsuite.core.aliases import Env
+from rlsuite.core.checks import is_dict
 from rlsuite.environments.compiled_env import CompiledDynamics
 from rlsuite.environments.facts import EnvironmentFacts, facts_of, replaced_methods
 from rlsuite.environments.followers import attribute_record
@@ -77,18 +78,13 @@ class Watch:
         """Whether the environment's table is the one that was read."""
         base = facts.base
         try:
-            if self._copy is not None and _equal(base.P, self._copy):
+            if self._copy is not None and is_dict(base.P) and self._copy == base.P:
                 return np.array_equal(base.initial_state_distrib, table.start)
         except ValueError:  # the user put an array where a number was
             pass
         same = same_table(facts.env, table.rows, table.start)
         self._copy = copied_table(facts.env) if same else None
         return same
-
-
-def _equal(P: object, copied: CopiedTable) -> bool:
-    """Whether a table equals a copy."""
-    return isinstance(P, dict) and copied == P
 
 
 def _same(one: CompiledDynamics | None, other: CompiledDynamics | None) -> bool:

@@ -25,9 +25,9 @@ def test_it_is_what_python_says(rlsuite, rlsuite_json):
 
 
 def test_enough_seeds(rlsuite):
-    done = rlsuite("compare", *TWO, "--seeds", "enough", "--margin", 0.3, "--most-seeds", 40)
+    done = rlsuite("compare", *TWO, "--seeds", "enough", "--margin", "30%", "--most-seeds", 40)
     agents = {"q-learning": rl.QLearning(gamma=0.9), "sarsa": rl.Sarsa(gamma=0.9)}
-    expected = rl.compare(agents, "FrozenLake-v1", steps=300, seeds="enough", margin=0.3, most_seeds=40)
+    expected = rl.compare(agents, "FrozenLake-v1", steps=300, seeds="enough", margin="30%", most_seeds=40)
     assert done.out == f"{expected}\n"
 
 

@@ -68,7 +68,7 @@ def test_no_environment_is_made_but_those_of_the_runs(monkeypatch):
     assert closed == made[3 * of_train :]
 
 
-ENOUGH = {"envs": "FrozenLake-v1", "steps": 300, "seeds": "enough", "margin": 0.2, "most_seeds": 150}
+ENOUGH = {"envs": "FrozenLake-v1", "steps": 300, "seeds": "enough", "margin": "20%", "most_seeds": 150}
 
 
 def test_enough_seeds_for_a_verdict():
@@ -78,7 +78,9 @@ def test_enough_seeds_for_a_verdict():
     (verdict,) = found.verdicts.values()
     assert verdict.word == "first"
     assert {len(run.records) for run in found.results["FrozenLake-v1"]} == {verdict.seeds}
-    assert found.sentences() == [f"planner is better than random, after {verdict.seeds} seeds"]
+    (told,) = found.sentences()
+    assert told.startswith("planner is better than random by ")
+    assert told.endswith(f", after {verdict.seeds} seeds")
 
 
 def test_the_verdict_does_not_depend_on_how_many_seeds_are_learned_at_once(monkeypatch):
@@ -94,8 +96,19 @@ def test_the_verdict_does_not_depend_on_how_many_seeds_are_learned_at_once(monke
 
 def test_seeds_may_not_suffice():
     found = rl.compare([rl.Sarsa(gamma=0.9), rl.QLearning(gamma=0.9)], **{**ENOUGH, "most_seeds": 12})
-    assert found.sentences() == ["Sarsa and QLearning cannot be told apart after 12 seeds"]
+    assert found.sentences()[0].startswith("Sarsa and QLearning cannot be told apart after 12 seeds: they differ by ")
 
+
+def test_on_the_cliff_agents_that_differ_are_not_equal():
+    agents = {"sarsa": rl.Sarsa(learning_rate=0.5), "q-learning": rl.QLearning(learning_rate=0.5)}
+    found = rl.compare(agents, "CliffWalking-v1", steps=10_000, seeds="enough", most_seeds=240)
+    assert found[0].arriving < found[1].arriving
+    assert found.sentences()[0].startswith(
+        "sarsa and q-learning cannot be told apart after 240 seeds: they differ by 2"
+    )
+
+
+ENDLESS = {"agents": [rl.Sarsa(gamma=1.0), rl.QLearning(gamma=1.0)], "envs": "CliffWalking-v1", "seeds": "enough"}
 
 BAD = [
     ({"agents": []}, "agents is empty"),
@@ -104,7 +117,9 @@ BAD = [
     ({"agents": [rl.Sarsa, rl.QLearning]}, r"Sarsa is a class of agents: write Sarsa\(\) to make one"),
     ({"envs": {}}, "envs is empty"),
     ({"agents": [rl.Sarsa()], "seeds": "enough"}, "give at least two"),
-    ({"margin": 0.0}, "margin=0.0"),
+    ({"margin": 0.0}, "margin=0.0: give a number above 0 in the unit of the return"),
+    ({"margin": "2 percent"}, "margin='2 percent'"),
+    (ENDLESS, "need a discount, gamma=0.99, or a time limit, max_episode_steps=200"),
     ({"most_seeds": 0}, "most_seeds"),
     ({"agents": {"lake": [3]}, "envs": None, "steps": None}, "holds 3"),
     ({"agents": {"lake": []}}, "these are results already"),
@@ -122,7 +137,7 @@ def test_bad_arguments():
 
 def test_enough_needs_the_exact_bounds():
     agents = [rl.Sarsa(features=rl.features.TileCoding()), rl.QLearning(features=rl.features.TileCoding())]
-    with pytest.raises(ParameterError, match="MountainCar-v0: the values of the best and the worst policy are unknown"):
+    with pytest.raises(ParameterError, match="MountainCar-v0: the values of the optimal and the uniform policy"):
         rl.compare(agents, gymnasium.make("MountainCar-v0", max_episode_steps=10), steps=10, seeds="enough")
 
 

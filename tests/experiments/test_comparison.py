@@ -8,10 +8,11 @@ import pytest
 
 import rlsuite as rl
 from rlsuite.errors import MissingPackage, ParameterError
+from rlsuite.experiments import Comparison
 from rlsuite.training.results import Bounds, Record, Results
 
 
-def results(agent, values, gamma=0.9, low=0.0, high=1.0, seeds=None, regret=()):
+def results(agent, values, gamma=0.9, low=0.0, high=1.0, uniform=0.0, seeds=None, regret=(), ends=None):
     chosen = range(len(values)) if seeds is None else seeds
     records = [
         Record(
@@ -25,8 +26,9 @@ def results(agent, values, gamma=0.9, low=0.0, high=1.0, seeds=None, regret=()):
             evaluation=np.array([value]),
             evaluation_return=np.array([2.0 * value]),
             optimal_value=high,
-            value_bounds=Bounds(low, high),
-            return_bounds=Bounds(2.0 * low, 2.0 * high),
+            end_probability=None if ends is None else float(value in ends),
+            value_bounds=Bounds(low, high, uniform),
+            return_bounds=Bounds(2.0 * low, 2.0 * high, 2.0 * uniform),
         )
         for seed, value in zip(chosen, values, strict=True)
     ]
@@ -55,10 +57,31 @@ def test_it_is_a_sequence_of_its_rows(comparison):
     assert comparison.agents == ["good", "poor"]
 
 
-def test_scores_are_shares_of_the_distance_from_the_worst_policy_to_the_best(comparison):
+def test_scores_are_shares_of_the_way_from_the_uniform_policy_to_the_optimum(comparison):
     assert comparison.scores["good"][1] == pytest.approx(GOOD)
     assert comparison.aggregate("mean")["poor"].value == pytest.approx(POOR.mean())
     assert comparison.profile(np.array([0.7]))["good"][0].tolist() == [1.0]
+    cliff = rl.compare([results("a", [-10.0, -300.0], low=-10_000.0, high=-10.0, uniform=-155.0)])
+    assert cliff.scores["a"][0].tolist() == [1.0, -1.0]
+
+
+def test_agents_are_not_equal_where_one_arrives_less_often():
+    """The shares of an interval of 10,000 that a policy down the cliff has said so of these two."""
+    cliff = {"low": -10_000.0, "high": -12.25, "uniform": -1_072.0, "ends": [-12.25]}
+    lost = results("sarsa", np.tile([-90.0, *[-12.25] * 3], 700), **cliff)
+    found = Comparison({"cliff": [lost, results("q-learning", [-12.25] * 2_800, **cliff)]}, margin="2%")
+    (verdict,) = found.verdicts.values()
+    assert verdict.word == "second"
+    assert re.fullmatch(r"q-learning is better than sarsa by 19\.4 \[.*\], after \d+ seeds", found.sentences()[0])
+    as_good = results("also", lost.stacked("evaluation")[:, 0], **cliff)
+    alike = Comparison({"cliff": [lost, as_good]}, margin="2%")
+    assert re.fullmatch(
+        r"sarsa and also are equal within 21\.2, 2 % of the way .*, after \d+ seeds: they differ by 0 .*",
+        alike.sentences()[0],
+    )
+    assert next(iter(Comparison(alike.results, margin=5.0).verdicts.values())).word == "undecided"
+    with pytest.raises(ParameterError, match="margin=1e5: no two policies in cliff differ by more than 9988"):
+        Comparison(alike.results, margin="1e5").sentences()
 
 
 def test_a_sentence_says_which_is_better_and_how_sure_it_is(comparison):
@@ -107,10 +130,10 @@ def test_agents_that_discount_differently_are_compared_by_their_undiscounted_ret
 
 def test_scores_need_bounds():
     found = rl.compare({"lake": [results("a", GOOD, low=-np.inf), results("b", POOR)]})
-    with pytest.raises(ParameterError, match="lake: the values of the best and the worst policy are unknown"):
+    with pytest.raises(ParameterError, match="lake: the values of the optimal and the uniform policy are unknown"):
         found.aggregate()
-    found = rl.compare({"lake": [results("a", [1.0, 1.0], low=1.0)]})
-    with pytest.raises(ParameterError, match="all policies have the value 1"):
+    found = rl.compare({"lake": [results("a", [1.0, 1.0], uniform=1.0)]})
+    with pytest.raises(ParameterError, match="the uniform policy is optimal"):
         found.aggregate()
     found = rl.compare({"lake": [results("a", GOOD)], "maze": [results("b", GOOD)]})
     with pytest.raises(ParameterError, match="a has results in 1 of 2 environments only"):

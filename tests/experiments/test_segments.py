@@ -27,7 +27,7 @@ FULL = Record(
     evaluation=np.array([np.pi]),
     evaluation_return=np.array([np.nan]),
     optimal_value=2 / 3,
-    value_bounds=Bounds(-1.0, np.inf),
+    value_bounds=Bounds(-1.0, np.inf, -0.5),
 )
 BARE = Record(
     seed=3**90,
@@ -108,7 +108,12 @@ def test_right_checksums_over_nonsense(tmp_path):
         {"about": {**about, **changes}}
         for changes in (
             *({"loop": ["compiled"]}, {"unit": None}, {"optimal_value": "much"}, {"optimal_value": 10**400}),
-            *({"end_probability": 2.0}, {"end_probability": "1"}, {"value_bounds": [0, "x"]}, {"value_bounds": None}),
+            *(
+                {"end_probability": 2.0},
+                {"end_probability": "1"},
+                {"value_bounds": [0, "x", None]},
+                {"value_bounds": None},
+            ),
             *(
                 {"optimum_unknown": 3},
                 {"failure": {}},

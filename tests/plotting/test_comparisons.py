@@ -8,7 +8,7 @@ from rlsuite import plotting
 from rlsuite.errors import ParameterError
 from rlsuite.training.results import Bounds
 
-KNOWN = Bounds(50.0, 81.0)
+KNOWN = Bounds(50.0, 81.0, 50.0)
 
 
 @pytest.fixture

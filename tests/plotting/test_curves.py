@@ -9,7 +9,7 @@ import rlsuite as rl
 from rlsuite import plotting
 from rlsuite.errors import NotLearned, ParameterError, RlsuiteWarning
 from rlsuite.plotting.figure_list import figures_of
-from rlsuite.training.statistics import mean_interval, simultaneous_band
+from rlsuite.training.statistics import mean_interval, pointwise_band, simultaneous_band
 
 
 def line_of(ax, label):
@@ -31,7 +31,7 @@ def by_hand(samples):
     """Mean and 95 % interval; Student's is computed by another library."""
     mean = samples.mean(axis=0)
     if len(samples) >= 10:
-        return mean_interval(samples)
+        return pointwise_band(samples)
     return mean, *stats.t.interval(0.95, len(samples) - 1, loc=mean, scale=stats.sem(samples, axis=0))
 
 
@@ -39,10 +39,11 @@ def by_hand(samples):
 def test_line_and_band_are_mean_and_interval_over_seeds(results_of, name):
     results = results_of()
     ax = plotting.figures()[name](results)
-    mean, low, high = by_hand(np.stack([getattr(record, name) for record in results.records]))
+    samples = np.stack([getattr(record, name) for record in results.records])
     time = results.evaluation_time if name.startswith("evaluation") else np.insert(results.time, 0, 0)
     if not name.startswith("evaluation"):  # sums begin with 0
-        mean, low, high = (np.insert(numbers, 0, 0.0) for numbers in (mean, low, high))
+        samples = np.insert(samples, 0, 0.0, axis=1)
+    mean, low, high = by_hand(samples)
     line = line_of(ax, "QLearning")
     np.testing.assert_array_equal(line.get_xdata(), time)
     np.testing.assert_allclose(line.get_ydata(), mean)
@@ -216,7 +217,7 @@ def test_cumulative_reward_is_compared_in_pairs_and_with_the_optimum_where_one_s
     np.testing.assert_allclose(optimum.get_ydata(), 2.0 * optimum.get_xdata())
     samples = {run.agent: run.stacked("cumulative_reward") for run in several}
     best, other = sorted(samples, key=lambda label: -samples[label][:, -1].mean())
-    mean, low, high = mean_interval(samples[other] - samples[best])
+    mean, low, high = pointwise_band(samples[other] - samples[best])
     line = line_of(ax, other).get_ydata()[1:]
     _, drawn_low, drawn_high = band_of(ax, [band.get_label() for band in ax.collections].index(f"_{other}"))
     np.testing.assert_allclose(drawn_low[1:], line + low - mean)

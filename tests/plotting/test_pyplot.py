@@ -22,7 +22,7 @@ from rlsuite.plotting.figure import write
 from rlsuite.training.results import Bounds
 from rlsuite_envs.bandits import bandit
 
-UNIT = Bounds(50.0, 81.0)
+UNIT = Bounds(50.0, 81.0, 50.0)
 
 NO_FIGURES = {
     "style_axes",

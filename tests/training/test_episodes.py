@@ -28,7 +28,8 @@ class Countdown(gymnasium.Env):
         self.steps += 1
         over = self.steps == 5
         reward = float("nan") if self.bad else float(self.scale * self.steps)
-        return self.steps, reward, over and self.end == "terminated", over and self.end == "truncated", {}
+        truncated = self.end if isinstance(self.end, list) else over and self.end == "truncated"
+        return self.steps, reward, over and self.end == "terminated", truncated, {}
 
 
 def test_sums_are_discounted():
@@ -60,6 +61,8 @@ def test_what_is_wrong_is_named():
         returns_of(huge, lambda seen: seen, episodes=1)
     with pytest.raises(ParameterError, match="episodes=0"):
         returns_of(Countdown(), lambda seen: seen, episodes=0)
+    with pytest.raises(LearningError, match=r"truncated=\[False\], which is not true or false: return bool\(np.all"):
+        returns_of(Countdown([False]), lambda seen: seen, episodes=1)
     with pytest.raises(ParameterError, match="gamma"):
         returns_of(Countdown(), lambda seen: seen, episodes=1, gamma=1.5)
     with pytest.raises(EnvironmentNotFound, match="Did you mean 'CartPole-v"):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr, stdtrit
 
 from rlsuite.errors import ParameterError
-from rlsuite.training.statistics import mean_interval, simultaneous_band, success_interval
+from rlsuite.training.statistics import mean_interval, pointwise_band, simultaneous_band, success_interval
 
 # Two methods in ten folds (lecture notes, section 12.7.3).
 A = np.array([0.81, 0.82, 0.84, 0.78, 0.85, 0.86, 0.82, 0.83, 0.82, 0.81])
@@ -130,6 +130,20 @@ def test_a_simultaneous_band_covers_the_whole_curve():
         _, low, high = simultaneous_band(rng.normal(size=(5, 20)).cumsum(axis=1))
         covered += bool(np.all((low <= 0.0) & (high >= 0.0)))
     assert covered >= 0.94 * 300
+
+
+def test_a_band_does_not_jump_because_one_seed_of_thirty_fails_now_and_then():
+    rng = np.random.default_rng(2)
+    curves = np.where(rng.random((30, 400)) < 1.0 / 30.0, -100.0, -10.0)
+    of_times, band = (found(curves, bounds=(-200.0, -10.0)) for found in (mean_interval, pointwise_band))
+    jumps = [np.abs(np.diff((found.mean - found.low)[20:-20])).max() for found in (of_times, band)]
+    assert jumps[0] > 5.0 * jumps[1]
+    assert (band.low <= band.mean).all()
+    assert band.high.max() == -10.0
+    assert [part[-1] for part in band] == [part[-1] for part in of_times]  # as in a table of the last values
+    truth = -10.0 - 90.0 / 30.0
+    covered = [np.mean((found.low <= truth) & (truth <= found.high)) for found in (of_times, band)]
+    assert covered[1] > covered[0] + 0.05
 
 
 def test_equal_samples_have_no_width():

@@ -78,7 +78,8 @@ class Answering(gymnasium.Env):
         ((-1, 1.0, False, False), "step 3: the environment returned observation -1, which is not in Discrete(4)"),
         ((1.5, 1.0, False, False), "step 3: the environment returned observation 1.5, which is not in Discrete(4)"),
         ((1, None, False, False), "step 3: the environment returned the reward None; rewards must be finite numbers"),
-        ((1, 1.0, None, False), "is not (observation, reward, terminated, truncated, info); old Gym"),
+        ((1, 1.0, None, False), "step 3: the environment returned terminated=None, which is not true or false: return"),
+        ((1, 1.0, False, np.array([True])), "step 3: the environment returned truncated=array([ True]), which is not"),
         ((None, 1.0, False, False), "step 3: the environment returned observation None, which is not in Discrete(4)"),
         (
             (3.0, 1.0, False, False),
@@ -90,7 +91,7 @@ class Answering(gymnasium.Env):
         ),
         (
             (1, 1.0, False),
-            "is not (observation, reward, terminated, truncated, info); old Gym",
+            "step 3: step returned (1, 1.0, False, {}), which is not (observation, reward, terminated",
         ),
         ((1, 1.0, False, False, 0), "is not (observation, reward, terminated, truncated, info); old Gym"),
     ],

@@ -109,7 +109,7 @@ def test_what_cannot_be_collected_is_named():
         Batch.collect("CartPole-v1")
     for mask, message in (
         ([1, 1], "Shifted, step 1: info has no action_mask, but that of the first reset had one"),
-        ([0, 0], "Shifted, reset: info['action_mask'] leaves no action"),
+        ([0, 0], "Shifted, reset: info['action_mask']=array([0, 0]) leaves no action"),
         ([0.5, 1.0], "Shifted, reset: info['action_mask']=array([0.5, 1. ]) is not an array of 0 and 1"),
         (["1", "1"], "is not an array of 0 and 1"),
         ([1, 1, 1], "Shifted, reset: info['action_mask'] has shape (3,); for 2 actions it must have (2,)"),
