@@ -22,7 +22,8 @@ from rlsuite.agents.bandits.upper_confidence import MOSS as MOSS
 from rlsuite.agents.bandits.upper_confidence import UCB1 as UCB1
 from rlsuite.agents.bandits.upper_confidence import UCBV as UCBV
 from rlsuite.agents.control.actor_critic import ActorCritic as ActorCritic
-from rlsuite.agents.control.actor_critic_lambda import ActorCriticLambda as ActorCriticLambda
+from rlsuite.agents.control.actor_critic import ActorCriticLambda as ActorCriticLambda
+from rlsuite.agents.control.actor_critic import NaturalActorCritic as NaturalActorCritic
 from rlsuite.agents.control.average_reward import DifferentialSarsa as DifferentialSarsa
 from rlsuite.agents.control.average_reward import RLearning as RLearning
 from rlsuite.agents.control.bootstrapped_q_learning import BootstrappedQLearning as BootstrappedQLearning
@@ -40,7 +41,6 @@ from rlsuite.agents.control.monte_carlo import MonteCarloControl as MonteCarloCo
 from rlsuite.agents.control.monte_carlo import MonteCarloExploringStarts as MonteCarloExploringStarts
 from rlsuite.agents.control.n_step import NStepExpectedSarsa as NStepExpectedSarsa
 from rlsuite.agents.control.n_step import NStepSarsa as NStepSarsa
-from rlsuite.agents.control.natural_actor_critic import NaturalActorCritic as NaturalActorCritic
 from rlsuite.agents.control.off_policy_monte_carlo import OffPolicyMonteCarlo as OffPolicyMonteCarlo
 from rlsuite.agents.control.q_learning import DeterministicQLearning as DeterministicQLearning
 from rlsuite.agents.control.q_learning import QLearning as QLearning

@@ -1,6 +1,6 @@
 """All agents with features: importing this module defines them."""
 
-from rlsuite.agents.control.natural_actor_critic import NaturalActorCritic
+from rlsuite.agents.control.actor_critic import NaturalActorCritic
 from rlsuite.agents.control.reinforce import Reinforce, ReinforceWithBaseline
 from rlsuite.approximation.linear.gradient_td import GTD2, TDC, EmphaticTD
 from rlsuite.approximation.linear.linear_agent import (

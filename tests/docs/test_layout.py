@@ -7,9 +7,8 @@ import pytest
 
 FAMILIES = {
     "agents/bandits/test_linear": "agents/bandits: lin_ucb linear_thompson",
-    "agents/control/test_actor_critic": "agents/control: actor_critic_lambda softmax_agent",
+    "agents/control/test_actor_critic": "agents/control: softmax_agent",
     "agents/control/test_n_step": "agents/control: n_step_buffer",
-    "agents/control/test_reinforce": ("agents/control: natural_actor_critic"),
     "agents/control/test_tree_backup": "agents/control: target_policies",
     "agents/prediction/test_learning": "agents/prediction: policies",
     "agents/prediction/test_predictors": "agents: predictor state_value_agent episode_buffer",

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite import errors
-from rlsuite.agents.control.actor_critic_lambda import ActorCriticLambda
+from rlsuite.agents.control.actor_critic import ActorCriticLambda
 from rlsuite.agents.exploration import Exploration, Softmax
 from rlsuite.agents.fit_features import (
     FIT_ON,
