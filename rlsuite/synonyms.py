@@ -63,6 +63,7 @@ SYNONYMS: Final[dict[str, tuple[str, ...]]] = {
     "repetitions": ("seeds",),
     "runs": ("seeds",),
     "randomstate": ("seed",),
+    "seed": ("random_state",),
     "njobs": ("workers",),
     "nthreads": ("workers",),
     "threads": ("workers",),
@@ -96,6 +97,8 @@ SYNONYMS: Final[dict[str, tuple[str, ...]]] = {
     "values": ("value_", "value", "q"),
     "value": ("value_", "value", "q"),
     "v": ("value_", "value", "q"),
+    "ncomponents": ("n_states",),
+    "decode": ("predict",),
     # models and planners
     "cost": ("costs", "reward=lambda ...: -cost(...)"),
     "costs": ("cost", "reward=lambda ...: -costs(...)"),
@@ -224,7 +227,7 @@ def attribute_error(
         return AttributeError(sentence)
     if name in elsewhere:
         return AttributeError(f"{sentence}: {elsewhere[name]}", name=name, obj=None)
-    near = nearest(name, choices)
+    near = nearest(name, [one for one in choices if not one.startswith("_")])
     if not near:
         return AttributeError(sentence)
     # if it were given the object, Python would add a suggestion of its own

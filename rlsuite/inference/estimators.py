@@ -91,7 +91,7 @@ class CategoricalHMM(HMMEstimator):
     @property
     def probabilities_(self) -> list[FloatArray]:
         """Pr[symbol | hidden state] of each column: (K, M) float64 each."""
-        emission = self._model().emission
+        emission = self.hmm_.emission
         channels = emission.channels if isinstance(emission, Product) else [emission]
         return [channel.table for channel in channels if isinstance(channel, Categorical)]
 
@@ -177,14 +177,14 @@ class GaussianHMM(HMMEstimator):
     @property
     def means_(self) -> FloatArray:
         """(K, d) float64: the means."""
-        emission = self._model().emission
+        emission = self.hmm_.emission
         assert isinstance(emission, Gaussian | MultivariateGaussian)
         return emission.mean
 
     @property
     def covariances_(self) -> FloatArray:
         """(K, d, d) float64: the covariances."""
-        return _matrices(self._model().emission)
+        return _matrices(self.hmm_.emission)
 
     def _first_emission(self, X: AnyArray, rng: np.random.Generator) -> Emission:
         return _normal(X, self.n_states, self.covariance_type, self.least_variance, rng)
@@ -274,7 +274,7 @@ class MixtureHMM(GaussianHMM):
 
     @property
     def _mixture(self) -> Mixture:
-        emission = self._model().emission
+        emission = self.hmm_.emission
         assert isinstance(emission, Mixture)
         return emission
 
@@ -317,7 +317,7 @@ class PoissonHMM(HMMEstimator):
     @property
     def rates_(self) -> FloatArray:
         """(K, d) float64: the means of the counts."""
-        emission = self._model().emission
+        emission = self.hmm_.emission
         assert isinstance(emission, Poisson)
         return emission.rate.reshape(self.n_states, -1)
 

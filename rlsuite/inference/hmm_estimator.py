@@ -7,13 +7,13 @@ The rows of X follow each other in time, so that what is said about one depends 
 import warnings
 from abc import abstractmethod
 from collections.abc import Sized
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, TypeAlias
 
 import numpy as np
 
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number, generator, one_of, whole_number
-from rlsuite.core.keywords import says_what_to_write
+from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.core.modules import is_installed
 from rlsuite.errors import CollapseWarning, ModelError, ParameterError, level_of_the_caller
 from rlsuite.features.checks import NotNumbers
@@ -26,6 +26,7 @@ from rlsuite.inference.hmm import HMM, FittedHMM
 from rlsuite.inference.parameters import Workspace
 from rlsuite.inference.sequences import Sequences, sequences
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
+from rlsuite.synonyms import attribute_error
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -35,7 +36,7 @@ INITS: tuple[Init, ...] = ("kmeans", "random")
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
 
-class HMMEstimator(BaseEstimator):
+class HMMEstimator(SaysWhatToWrite, BaseEstimator):
     """What the four have in common; each says which emission it begins with."""
 
     whole: ClassVar[bool] = False
@@ -131,13 +132,12 @@ class HMMEstimator(BaseEstimator):
 
     def _warn_of_constants(self, observations: AnyArray) -> None:
         """Warn of columns (n, d) in which all numbers are equal, those that are missing left out."""
-        gone = self._gone(observations)
-        for k, (column, missing) in enumerate(zip(observations.T, gone.T, strict=True)):
-            there = column[~missing]
-            if there.size and (there == there[0]).all():
+        for k, missing in enumerate(self._gone(observations).T):
+            different = np.unique(observations[~missing, k])
+            if len(different) < 2:
+                only = " and ".join(f"{number:g}" for number in different) or "missing"
                 warnings.warn(
-                    f"column {k} of the observations is {there[0]:g} in all rows: it tells no states apart, so leave "
-                    "it out",
+                    f"column {k} of the observations is {only} in all rows: it tells no states apart, so leave it out",
                     CollapseWarning,
                     stacklevel=level_of_the_caller(),
                 )
@@ -150,9 +150,8 @@ class HMMEstimator(BaseEstimator):
         ParameterError
             If one is out of range; the message names it.
         """
-        whole_number("n_states", self.n_states)
-        whole_number("n_init", self.n_init)
-        whole_number("max_iter", self.max_iter)
+        for name in ("n_states", "n_init", "max_iter"):
+            whole_number(name, getattr(self, name))
         one_of("init", self.init, INITS)
         if finite_number("tol", self.tol) < 0.0:
             raise ParameterError(f"tol={self.tol!r} is negative")
@@ -170,9 +169,8 @@ class HMMEstimator(BaseEstimator):
         if states is not None:
             known = np.asarray(states)
             fits = known.shape == (len(X),) and np.issubdtype(known.dtype, np.integer)
-            return (
-                known.astype(np.int64) if fits and known.max() < self.n_states else None
-            )  # `HMM.fit` says what is wrong
+            # `HMM.fit` says what is wrong
+            return known.astype(np.int64) if fits and known.max() < self.n_states else None
         gone = self._gone(X)
         if self.init != "kmeans" or gone.all(axis=0).any():
             return None
@@ -204,11 +202,11 @@ class HMMEstimator(BaseEstimator):
 
     def predict(self, X: ArrayLike, lengths: ArrayLike | None = None) -> IndexArray:
         """Return the most probable path of hidden states: (n,) int64."""
-        return np.asarray(self._model().decode(self._seen(X), lengths), dtype=np.int64)
+        return np.asarray(self.hmm_.decode(self._seen(X), lengths), dtype=np.int64)
 
     def predict_proba(self, X: ArrayLike, lengths: ArrayLike | None = None) -> FloatArray:
         """Return the probability of each hidden state at each time, given all observations: (n, K)."""
-        return np.asarray(self._model().smooth(self._seen(X), lengths), dtype=np.float64)
+        return np.asarray(self.hmm_.smooth(self._seen(X), lengths), dtype=np.float64)
 
     def score_samples(self, X: ArrayLike, lengths: ArrayLike | None = None) -> FloatArray:
         """Return ln Pr[z_t | z_0..z_(t-1)] of each observation, given those before it: (n,), in nats.
@@ -218,7 +216,7 @@ class HMMEstimator(BaseEstimator):
         ModelError
             If an observation is impossible.
         """
-        model = self._model()
+        model = self.hmm_
         data = sequences(model.emission, self._seen(X), lengths)
         running = data.list_of(filtered(Workspace(model, data)).log_scale)
         return np.concatenate([np.diff(part, prepend=0.0) for part in running])
@@ -227,7 +225,7 @@ class HMMEstimator(BaseEstimator):
         """Return the log-likelihood per observation, as scikit-learn's mixtures do: the larger, the better."""
         z = self._seen(X)
         _check_unused(y, len(z))
-        return self._model().score(z, lengths) / len(z)
+        return self.hmm_.score(z, lengths) / len(z)
 
     def bic(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
         """Return Schwarz's information criterion on observations: the smaller, the better."""
@@ -236,40 +234,42 @@ class HMMEstimator(BaseEstimator):
 
     def aic(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
         """Return Akaike's information criterion on observations: the smaller, the better."""
-        z = self._seen(X)
-        return 2.0 * self.hmm_.learning.n_parameters - 2.0 * self.hmm_.score(z, lengths)
+        return 2.0 * (self.hmm_.learning.n_parameters - self.hmm_.score(self._seen(X), lengths))
 
     def sample(self, n_samples: int = 1, random_state: RandomState = None) -> tuple[AnyArray, IndexArray]:
         """Draw a sequence: observations (n, d) and their hidden states (n,)."""
-        z, states = self._model().sample(n_samples, seed=_generator(random_state))
+        z, states = self.hmm_.sample(n_samples, seed=_generator(random_state))
         return z.reshape(len(states), -1), states
 
     @property
     def start_(self) -> FloatArray:
         """(K,) float64: the distribution of the first hidden state."""
-        return self._model().start
+        return self.hmm_.start
 
     @property
     def transition_(self) -> FloatArray:
         """(K, K) float64: ``transition_[i, j]`` = Pr[x_(t+1) = j | x_t = i]."""
-        return np.asarray(self._model().transition)
+        return np.asarray(self.hmm_.transition)
 
     @property
     def converged_(self) -> bool:
         """Whether learning ended because nothing more was to be gained."""
-        return self._model().learning.converged
+        return self.hmm_.learning.converged
 
     @property
     def n_iter_(self) -> int:
         """Iterations of the best start."""
-        return self._model().learning.iterations
+        return self.hmm_.learning.iterations
 
     # -------------------------------------------------------------------------------------------------- details
 
-    def _model(self) -> FittedHMM:
-        if not self.__sklearn_is_fitted__():
-            raise NotFitted(f"this {type(self).__name__} is not fitted yet; call fit(X) first")
-        return self.hmm_
+    if not TYPE_CHECKING:  # or every name would have a type
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say that `fit` comes first; or answer a name that others use, such as transmat_, with ours."""
+            if not name.startswith("_") and not self.__sklearn_is_fitted__():
+                raise NotFitted(f"this {type(self).__name__} is not fitted yet; call fit(X) first")
+            raise attribute_error(type(self).__name__, name, dir(type(self)))
 
     def __sklearn_is_fitted__(self) -> bool:
         return "hmm_" in vars(self)
@@ -286,7 +286,6 @@ class HMMEstimator(BaseEstimator):
 
     def _seen(self, X: ArrayLike) -> AnyArray:
         """Return observations as the emission takes them."""
-        self._model()
         return self._handed(self._checked(X, reset=False))
 
     def _checked(self, X: ArrayLike, reset: bool) -> AnyArray:

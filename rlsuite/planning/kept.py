@@ -250,7 +250,7 @@ class Kept(ShowsItself):
 
         def __getattr__(self, name: str) -> NoReturn:
             """Answer a name that others use, such as V, with ours."""
-            raise attribute_error(type(self).__name__, name, [one for one in dir(self) if not one.startswith("_")])
+            raise attribute_error(type(self).__name__, name, dir(self))
 
     def packed(self) -> tuple[dict[str, object], dict[str, NDArray[Any]]]:
         """Return the solution as a header and arrays; `unpacked` makes it of them.

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import rlsuite as rl
-from rlsuite.errors import CollapseWarning, ModelError, ParameterError
+from rlsuite.errors import CallError, CollapseWarning, ModelError, ParameterError
 from rlsuite.inference import from_states
 from rlsuite.inference.emissions import Gaussian, MultivariateGaussian
 from rlsuite.inference.sequences import sequences
@@ -265,6 +265,10 @@ def test_bad_input_is_named():
         (lambda: rl.PoissonHMM(2).fit(np.abs(X)), ParameterError, "Fractions in data passed to PoissonHMM"),
         (lambda: rl.CategoricalHMM(2).fit([[0], [1], [0]]).predict([[7]]), ModelError, "7"),
         (lambda: rl.GaussianHMM(2).predict(X), NotFittedError, "not fitted yet"),
+        (lambda: rl.GaussianHMM(2).means_, NotFittedError, "not fitted yet"),
+        (lambda: rl.GaussianHMM(n_components=3), CallError, "did you mean n_states=3"),
+        (lambda: rl.GaussianHMM(seed=3), CallError, "did you mean random_state=3"),
+        (lambda: rl.GaussianHMM(2, random_state=0).fit(X).transmat_, AttributeError, "did you mean 'transition_'"),
         (lambda: rl.GaussianHMM(2, random_state=0).fit(X).predict(X[:, :1]), ParameterError, "expecting 2 features"),
     ):
         with pytest.raises(error, match=words):
@@ -272,6 +276,8 @@ def test_bad_input_is_named():
     # A constant column says nothing, and hurts nothing.
     flat = np.column_stack([X, np.full(len(X), 3.0)])
     flat[4, 2] = np.nan
+    with pytest.warns(CollapseWarning, match="column 2 of the observations is missing in all rows"):
+        rl.GaussianHMM(2, random_state=0).fit(np.column_stack([X, np.full(len(X), np.nan)]))
     with pytest.warns(CollapseWarning, match=f"column {X.shape[1]} of the observations is 3 in all rows"):
         assert np.isfinite(rl.GaussianHMM(2, random_state=0).fit(flat).score(flat))
     with pytest.warns(CollapseWarning, match="column 0 of the observations is 3 in all rows"):
