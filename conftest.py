@@ -23,7 +23,7 @@ MOST_COMPILED = 350
 """Functions that plain `pytest` may compile, each set of types counted by itself; one takes one to three seconds."""
 
 CEILINGS = {
-    "agents": (80, 7_655, 79_630),
+    "agents": (78, 7_632, 79_426),
     "approximation": (34, 5_229, 54_483),
     "cli": (18, 4_269, 41_834),
     "core": (29, 2_337, 22_424),

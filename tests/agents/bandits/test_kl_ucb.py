@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rlsuite as rl
-from rlsuite.agents.bandits.kl_ucb import bernoulli_bound, negative_entropy
+from rlsuite.agents.bandits.index_policy import bernoulli_bound, negative_entropy
 from rlsuite.training.legality import every_action
 
 
