@@ -32,7 +32,7 @@ from time import monotonic
 from types import FrameType
 from typing import Any, NoReturn, TypeVar, cast
 
-from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead
+from rlsuite.environments.signal_errors import CannotBeFollowed, Signal
 
 Result = TypeVar("Result")
 
@@ -88,8 +88,6 @@ _ENDS = {
 }
 """What may not be done, by the audit event or the module in its name."""
 _TOO_LONG = "there was not enough time: its process was killed after {:g} s, when its step or its reset had not ended"
-_STAND_INS = {"UniformNumber": "random number", "UnreadNumber": "counter", "UnreadContainer": "log"}
-"""What the classes of `rlsuite.environments.symbolic` stand for."""
 _LIBRARY_MAY = {"exec", "compile", "ctypes"}
 _READS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
 _CLOCKS = [name for name in vars(time) if name.removesuffix("_ns").endswith(("time", "counter", "monotonic"))]
@@ -321,8 +319,6 @@ def in_words(error: BaseException) -> str:
     """Why an environment cannot be tabulated, from what its code, or the following of its draws, has raised."""
     if isinstance(error, Signal):
         error = error.error
-    if isinstance(error, WasRead):
-        return f"its attribute `{error.name}` is read where that cannot be followed"
     if isinstance(error, CannotBeFollowed):
         return str(error)
     if isinstance(error, MemoryError):
@@ -330,9 +326,10 @@ def in_words(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return "its step or its reset ends the program (SystemExit)"
     said = f"{type(error).__name__}: {error}".removesuffix(": ")
-    for kind, name in _STAND_INS.items():
-        if kind in said:
-            return f"what it does with a {name} cannot be followed ({said.replace(kind, name)})"
+    if "UniformNumber" in said:
+        return (
+            f"what it does with a random number cannot be followed ({said.replace('UniformNumber', 'random number')})"
+        )
     return f"put into one of its states, it raised {said}"
 
 

@@ -179,52 +179,6 @@ def prefix_of(layers: list[Any], depth: int) -> str:
 
 
 def attributes_of(env: Env) -> MutableMapping[str, Any]:
-    """The attributes of all layers of an environment, unseen by any watch."""
+    """The attributes of all layers of an environment."""
     layers = layers_of(env)
     return LayeredAttributes(layers) if len(layers) > 1 else object.__getattribute__(layers[0], "__dict__")
-
-
-def watch(layers: list[Any], depth: int, read: set[str], written: set[str]) -> set[str]:
-    """Record all reading and writing of a layer's attributes, by a subclass that does nothing else.
-
-    What is read before it is written is added to ``read``, what is written to ``written``. Returns the names in that
-    class.
-    """
-    layer, prefix = layers[depth], prefix_of(layers, depth)
-    kind: Any = layer.__class__
-    attributes: dict[str, Any] = object.__getattribute__(layer, "__dict__")
-    inner = {"env"} if depth else set[str]()  # what a wrapper wraps
-
-    def get(env: Any, name: str) -> Any:
-        if name in attributes:
-            if prefix + name not in written and name not in inner:
-                read.add(prefix + name)
-        elif name == "__dict__":
-            raise Signal(CannotBeFollowed("it reads all its attributes at once"))
-        return kind.__getattribute__(env, name)
-
-    def put(env: Any, name: str, value: object) -> None:
-        change(name)
-        kind.__setattr__(env, name, value)
-
-    def remove(env: Any, name: str) -> None:
-        change(name)
-        kind.__delattr__(env, name)
-
-    def change(name: str) -> None:
-        if name in inner:
-            raise Signal(CannotBeFollowed(f"{kind.__name__} wraps another environment in step or reset"))
-        written.add(prefix + name)
-
-    names = {"__getattribute__": get, "__setattr__": put, "__delattr__": remove, "__slots__": ()}
-    names |= {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
-    try:
-        layer.__class__ = type(kind)(kind.__name__, (kind,), names)
-    except TypeError as error:
-        raise CannotBeFollowed(f"its attributes cannot be watched ({error})") from error
-    return names_of_class(layer)
-
-
-def names_of_class(layer: object) -> set[str]:
-    """The names of all that the class of a layer has of its own."""
-    return {str(name) for name in vars(type(layer))}

@@ -4,6 +4,7 @@
 `probabilities_of` says how probable its outcomes are.
 """
 
+import bisect
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
@@ -98,7 +99,16 @@ def outcomes_of(step: Callable[[], Any], rng: ScriptedGenerator) -> Tree:
         tree, _ = growth.grow([], growth.run([]))
     if not _ends(tree):
         raise CannotBeFollowed("one step or reset may draw for ever")
+    script, outcome = sampled(tree, _dice)
+    run = growth.run(script)
+    if run.asked or len(run.draws) != len(script) or run.outcome != outcome:
+        raise CannotBeFollowed(_NOT_THE_SAME)
     return tree
+
+
+_NOT_THE_SAME = (
+    "one step from one state does not do the same each time: it depends on more than the environment and its generator"
+)
 
 
 class _Deep(Exception):
@@ -147,10 +157,7 @@ class _Growth:
         """Run a script that is one draw longer than one that was not enough."""
         run = self.run(script)
         if len(run.draws) < len(script):
-            raise CannotBeFollowed(
-                "one step from one state does not draw the same numbers each time: it depends on more than the "
-                "environment and its generator"
-            )
+            raise CannotBeFollowed(_NOT_THE_SAME)
         return run
 
     def grow(self, script: list[int], run: _Run) -> tuple[Tree, list[int]]:
@@ -285,6 +292,20 @@ def probabilities_of(tree: Tree) -> Iterator[tuple[float, Any]]:
         solved[i] = {key: probability / rest for key, probability in row.items()}
     for key, probability in sorted(solved[0].items(), reverse=True):
         yield float(probability), outcomes[-1 - key]
+
+
+def sampled(tree: Tree, dice: np.random.Generator) -> tuple[list[int], Any]:
+    """Return a script of random draws, and the outcome to which a tree says that they lead."""
+    script: list[int] = []
+    one = tree
+    while not isinstance(one, Leaf):
+        if isinstance(one, Again):
+            one = nodes_of(tree)[one.number]
+        raw = int(dice.integers(GRID))
+        script.append(raw)
+        bounds = one.bounds if isinstance(one, UniformNode) else ()
+        one = one.children[bisect.bisect(bounds, raw / GRID) if bounds else raw % len(one.children)]
+    return script, one.outcome
 
 
 def _widths(node: Node) -> list[Fraction]:

@@ -1,4 +1,4 @@
-"""Pickles of parts of an environment: the environment itself, its generator and its constants are named, not copied.
+"""Parts of an environment, and their pickles: the environment, its generator and its constants are named, not copied.
 
 So what was found on one environment can be compared with another, and put into it, also in another process.
 """
@@ -7,7 +7,8 @@ import io
 import pickle
 import sys
 import types
-from collections.abc import Mapping, MutableMapping
+from collections import deque
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,11 @@ import numpy as np
 from rlsuite.core.aliases import Env
 from rlsuite.environments.layers import attributes_of, layers_of
 
+_ARRAY: Any = np.ndarray
+_INTEGERS: Any = np.integer
+_FLOATS: Any = np.floating
+_NUMBERS: tuple[Any, ...] = (int, float, np.number)
+_SERIES: tuple[Any, ...] = (str, bytes, bytearray, list, tuple, deque)
 _BY_NAME = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)
 
 _LAYER, _OBJECT, _ATTRIBUTE = range(3)
@@ -109,3 +115,77 @@ def object_named(name: str) -> Any:
     for part in path.split(".") if path else ():
         found = getattr(found, "__dict__", {}).get(part)
     return found
+
+
+def type_of(value: object) -> Any:
+    """The class of a value, of which nothing is known."""
+    return type(value)
+
+
+def image_of(value: Any, pickled: Callable[[Any], bytes]) -> object:
+    """Return a hashable image of a value, different for different values; `pickled` is that of what has no other."""
+    kind = type_of(value)
+    if kind is int or issubclass(kind, _INTEGERS):
+        return int(value)
+    if kind is bool or value is None or kind is str:
+        return (kind.__name__, value)
+    if kind is float or issubclass(kind, _FLOATS):
+        return ("float", float(value).hex(), str(value))  # NaN equals itself, and 0.0 is not -0.0
+    if kind is np.bool_:
+        return ("bool", bool(value))
+    if kind is np.ndarray and not value.dtype.hasobject:
+        return (value.dtype.str, value.shape, value.tobytes())
+    if kind in (tuple, list):
+        return (kind.__name__, *(image_of(one, pickled) for one in value))
+    if kind is dict:
+        return ("dict", *((image_of(k, pickled), image_of(v, pickled)) for k, v in value.items()))
+    if kind in (set, frozenset):
+        return (kind.__name__, frozenset(image_of(one, pickled) for one in value))
+    return pickled(value)
+
+
+def is_immutable(value: Any) -> bool:
+    """Whether a value cannot be modified."""
+    kind = type_of(value)
+    if kind is tuple:
+        return all(map(is_immutable, value))
+    return kind in (bool, int, float, str, bytes, type(None), complex) or issubclass(kind, np.generic)
+
+
+def plainly(value: object, fast: bool) -> bytes:
+    """Pickle without naming anything."""
+    pickler = pickle.Pickler(file := io.BytesIO(), pickle.HIGHEST_PROTOCOL)
+    pickler.fast = fast
+    pickler.dump(value)
+    return file.getvalue()
+
+
+def exaggerated(now: Any, before: Any, size: int, depth: int = 6) -> Any:
+    """Change a value where it differs from an earlier one: numbers become larger by a size, and series longer.
+
+    Examples
+    --------
+    >>> exaggerated({"steps": 7, "log": [0, 0], "size": 5}, {"steps": 6, "log": [0], "size": 5}, 3)
+    {'steps': 10, 'log': [0, 0, 0, 0, 0], 'size': 5}
+    """
+    kind = type_of(now)
+    numbers = issubclass(kind, _NUMBERS) and issubclass(type_of(before), _NUMBERS)
+    if kind is bool or not depth or not (numbers or kind is type_of(before)):
+        return now
+    if numbers:
+        return now if now == before else kind(now + size)
+    if kind in _SERIES and len(now) != len(before):
+        one = (now or before)[0]
+        return now + (one if kind is str else kind([one])) * max(size, 0)
+    if kind in _SERIES[3:]:
+        return kind(exaggerated(one, other, size, depth - 1) for one, other in zip(now, before, strict=True))
+    if issubclass(kind, _ARRAY) and now.shape == before.shape and now.dtype.kind in "iuf":
+        return now + (now != before) * now.dtype.type(size)
+    if issubclass(kind, dict):
+        for key in now.keys() & before.keys():
+            now[key] = exaggerated(now[key], before[key], size, depth - 1)
+        return now
+    names: list[str] = [*getattr(now, "__dict__", ()), *getattr(kind, "__slots__", ())]
+    for name in names:
+        object.__setattr__(now, name, exaggerated(getattr(now, name), getattr(before, name), size, depth - 1))
+    return now

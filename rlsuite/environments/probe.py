@@ -1,10 +1,9 @@
 """A copy of an environment that can be put into any state, to see what a step does there.
 
-What makes up the state is found by experiment, and never by names. An attribute belongs to it if a step changes it and
-a later step *reads it before writing it*; which it does is watched while the environment runs. Counters, sums and logs
-are read only to be added to. They are replaced by numbers and containers that raise as soon as they decide anything
-(`rlsuite.environments.symbolic`); so one that decides nothing is known not to belong to the state, at any value that it
-may ever have.
+What makes up the state is found by experiment, and never by names. An attribute belongs to it if a step changes it, and
+if other answers follow when it is set to another value that it has had, or to one that lies far beyond these in the
+direction in which it changes. So counters, sums and logs do not belong to the state, but where they decide something
+at a number that they have not reached yet.
 """
 
 import contextlib
@@ -12,10 +11,10 @@ import copy
 import io
 import math
 import pickle
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from time import monotonic  # the module's are out of use where an environment is asked
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -24,34 +23,30 @@ from rlsuite.core.aliases import Env, UntypedSpace
 from rlsuite.core.checks import finite_reward
 from rlsuite.environments.ageing import mask_in
 from rlsuite.environments.facts import NO_LIMIT
-from rlsuite.environments.layers import (
-    attributes_of,
-    layers_of,
-    names_of_class,
-    passages_of,
-    truncates,
-    watch,
-)
-from rlsuite.environments.outcomes import Tree, outcomes_of
-from rlsuite.environments.part_pickles import PartPickler, PartUnpickler
-from rlsuite.environments.scripted_generator import ScriptedGenerator, Unscripted
-from rlsuite.environments.signal_errors import CannotBeFollowed, Signal, WasRead, called
-from rlsuite.environments.symbolic import stand_in_for
+from rlsuite.environments.layers import attributes_of, layers_of, passages_of, truncates
+from rlsuite.environments.outcomes import Tree, outcomes_of, sampled
+from rlsuite.environments.part_pickles import PartPickler, PartUnpickler, exaggerated, image_of, is_immutable, plainly
+from rlsuite.environments.scripted_generator import ScriptedGenerator
+from rlsuite.environments.signal_errors import CannotBeFollowed, called
 
 WALK = 200
-"""Steps of the walk on which attributes are seen to change."""
+"""Steps of a walk on which attributes are seen to change."""
+PLACES = 24
+"""Places on a walk from which it is tried what an attribute decides, and values of it that are tried."""
+AHEAD, BRIEFLY = 12, 3
+"""Steps that are then taken, and steps after a reset."""
+FAR = (100, 10_000, 1_000_000)
+"""How far beyond the values that an attribute has had others are tried."""
+STATES = 200
+"""States of those found in which it is tried again, before a table is believed."""
+FEW = 20
+"""Values of an attribute that may belong to the state although nothing was seen to depend on it."""
 
 SEED = "_np_random_seed"
 """The attribute in which Gymnasium keeps the seed of the generator, and which no step reads."""
 
-SMALL = 4_096
-"""Bytes of an attribute that is compared after each step."""
-
-LOOK_EVERY = 20
-"""Larger ones are compared after each of this many steps."""
-
-_INTEGERS: Any = np.integer
-_FLOATS: Any = np.floating
+SMALL, LOOK_EVERY = 4_096, 20
+"""Bytes of an attribute that is compared after each step, and steps after which larger ones are."""
 
 
 class _NOTHING:
@@ -75,6 +70,10 @@ class Answer(NamedTuple):
     """Which actions are legal then, a bool for each; empty if its info does not say so."""
 
 
+_Answered: TypeAlias = tuple[int, float, bool, bool, bytes]
+"""An answer without its state."""
+
+
 class Snapshot(NamedTuple):
     """The values of the attributes that make up the state."""
 
@@ -82,6 +81,14 @@ class Snapshot(NamedTuple):
     """Those that cannot be modified."""
     pickled: bytes
     """The others, pickled."""
+
+
+class Start(NamedTuple):
+    """Where an experiment begins."""
+
+    put: Callable[[], None]
+    """Puts the copy there."""
+    legal: bytes
 
 
 class Probe:
@@ -99,7 +106,7 @@ class Probe:
     horizon : int
         Steps after which every episode is over.
     masks : bool
-        Whether each info says which actions are legal.
+        Whether infos say which actions are legal.
 
     Attributes
     ----------
@@ -107,6 +114,8 @@ class Probe:
         The states that have been found.
     generator : str
         The attribute with the generator that the environment draws from.
+    in_state, dropped : set of str
+        The attributes that make up the state, and those that change and decide nothing.
 
     Raises
     ------
@@ -124,37 +133,33 @@ class Probe:
     ):
         self.env = env
         self.passages = passages_of(env)
-        self.id_of, self.horizon, self.masks = id_of, horizon, masks
+        self.id_of, self.horizon, self.masks, self.deadline = id_of, horizon, masks, deadline
         self.attributes = attributes_of(env)
-        self.written: set[str] = set()
-        self.read: set[str] = set()
         self.rng = ScriptedGenerator(deadline)
         space: UntypedSpace = env.action_space
         self.first_action, self.n_actions = int(space.start), int(space.n)
         self.generator = "_np_random"
         self.named: dict[str | int, Any] = {}  # functions and classes that its parts refer to, by `name_of`
         self._plain: set[str] = set()  # attributes in which nothing is to be named
-        layers = layers_of(env)
-        self._class_attributes = [watch(layers, depth, self.read, self.written) for depth in range(len(layers))]
-        self.changing: set[str] = set()
-        kinds = {name: _type_of(value) for name, value in self.attributes.items()}
-        self._asked = 0
-        self.generator = self._walk(deadline)
-        self._replace_generator()
-        self.changing -= {self.generator, SEED}
+        self._chooser = np.random.default_rng(0)
         self.in_state: set[str] = set()
-        self.unread = {
-            name: stand_in
-            for name in self.changing
-            if name in self.attributes
-            and (stand_in := stand_in_for(name, self.attributes, kinds.get(name))) is not None
-        }
-        self.original = {name: value for name, value in self.attributes.items() if name not in self.changing}
-        self._first = {name: self._digest(name, value) for name, value in self.attributes.items()}
-        self._mutable = [name for name, value in self.original.items() if not _immutable(value)]
+        self.dropped: set[str] = set()
         self.states: list[Snapshot] = []
         self._index: dict[object, int] = {}
-        self.reset_reads: set[str] = set()
+        self.generator = self._generator_in_use()
+        self._replace_generator()
+        self._first = {name: self._digest(name, value) for name, value in self.attributes.items()}
+        self._values: dict[str, dict[object, bytes]] = {}  # what the attributes that change have had
+        with self.rng.drawing():
+            changing = self._walk(self._look)
+            self.original = {name: self.attributes[name] for name in self._first if name not in changing}
+            self._values = {name: {} for name in changing}
+            self._whole = self._pickled({name: self._value(name) for name in changing}, self.env)
+            starts = self._starts()
+            for name in self._deciding(starts, AHEAD, far=True):
+                self.in_state.add(name)
+        self.dropped = changing - self.in_state
+        self.learn_again()
 
     def knows(self, env: Env) -> bool:
         """Whether another environment of this kind has the same constants, and is in one of the states found."""
@@ -170,24 +175,27 @@ class Probe:
         """Forget the states: another attribute belongs to them."""
         self.states = []
         self._index = {}
-        self.reset_reads = set()
-        for name in self.changing:
-            first = self._first.get(name)
-            if name not in self._first:
-                self.attributes.pop(name, None)
-            elif isinstance(first, bytes):
-                self.attributes[name] = PartUnpickler(io.BytesIO(first), self.named, self.env, self.attributes).load()
+        self._load(self._whole)
 
-    def belongs(self, name: str) -> None:
-        """Note that an attribute belongs to the state."""
-        self.unread.pop(name, None)
-        self.in_state.add(name)
-        self._changes(name)
+    def belongs(self, *names: str) -> None:
+        """Note that attributes belong to the state."""
+        self.dropped.difference_update(names)
+        self.in_state.update(names)
+        self.learn_again()
 
-    def _changes(self, name: str) -> None:
-        """Note that an attribute changes, whether or not it belongs to the state."""
-        self.changing.add(name)
-        self.original.pop(name, None)
+    def _changes(self, *names: str) -> None:
+        """Note that attributes change after all; what depends on them will be tried in the states that are found."""
+        for name in names:
+            before, now = self.original.pop(name, _NOTHING), self._value(name)
+            if before is now and isinstance(first := self._first[name], bytes):  # modified in place
+                before = self._unpickled(first)
+            self._values[name] = {self._key(one, self.env): self._pickled(one, self.env) for one in (before, now)}
+            self.dropped.add(name)
+        self.learn_again()
+
+    def doubtful(self) -> set[str]:
+        """The attributes that decided nothing, and have had so few values that they may belong to the state."""
+        return {name for name in self.dropped if len(self._values[name]) <= FEW}
 
     def here(self) -> int:
         """Return the number of the state in which the copy is."""
@@ -224,9 +232,8 @@ class Probe:
         values.update(snapshot.plain)
         if snapshot.pickled:
             values.update(PartUnpickler(io.BytesIO(snapshot.pickled), self.named, env or self.env, values).load())
-        for name in self.in_state:
-            if values.get(name) is _NOTHING:
-                del values[name]
+        for name in [name for name, value in values.items() if value is _NOTHING]:
+            del values[name]
 
     def most_values(self) -> tuple[str, int]:
         """The attribute of the state that has had the most values, and how many."""
@@ -246,56 +253,56 @@ class Probe:
         """Return all outcomes of `reset` in a state, as a tree whose leaves are answers."""
         return outcomes_of(lambda: self._reset(number), self.rng)
 
-    def disturbed(self) -> str:
-        """The name of an attribute that does not belong to the state and has changed all the same, or an empty text."""
-        if list(map(names_of_class, layers_of(self.env))) != self._class_attributes:
-            raise CannotBeFollowed("it sets an attribute of its class")
-        for name, digest in self._first.items():
-            if name in self.original and self._digest(name, self.attributes.get(name, _NOTHING)) != digest:
-                return name
-        return ""
+    def resets_as(self, start: Tree, number: int) -> bool:
+        """Whether `reset` in a state does what it does elsewhere, in one series of draws."""
+        script, answer = sampled(start, self._chooser)
+        self.rng.follow(script)
+        return called(partial(self._reset, number)) == answer
 
-    @contextlib.contextmanager
-    def _checked(self) -> Generator[None]:
-        """Check what was read by a run that ends early: it has come back to where it was, or raises.
+    def disturbed(self, legal: Mapping[int, bytes]) -> bool:
+        """Whether more attributes change, or belong to the state, than was known.
 
-        The environment may raise whatever it likes, as where it is not yet put into its whole state, or where it asks
-        for the `type` of what stands for a counter.
+        They have changed although they never did, or something depends on them in one of the states in which an episode
+        continues; these are given with the actions that are legal there.
         """
-        try:
-            yield
-        except Exception:  # the environment's own
-            self._check_reads(self.read)
-            believed = sorted(self.unread.keys() & self.read)
-            for name in believed:
-                self.belongs(name)
-            if believed:
-                raise Relearn from None
-            raise
-        except Signal as signal:
-            if isinstance(signal.error, Unscripted):
-                self._check_reads(self.read)
-            raise
+        if changed := [name for name in self.original if self._digest(name, self._value(name)) != self._first[name]]:
+            self._changes(*changed)
+            return True
+        numbers = [*legal]
+        chosen = self._chooser.permutation(len(numbers))[:STATES].tolist()
+        starts = [Start(partial(self.put, numbers[i]), legal[numbers[i]]) for i in chosen]
+        with self.rng.drawing():
+            found = [*self._deciding(starts, BRIEFLY, far=False)]
+        if found:
+            self.belongs(*found)
+        return bool(found)
 
     def _step(self, number: int, action: int) -> Answer:
         self._begin(number)
-        with self._checked():
-            observation, reward, terminated, truncated, info = self.env.step(action + self.first_action)
-        end = bool(terminated), truncates(truncated)
+        answer = self.env.step(action + self.first_action)
         self._check_passages(steps=1, resets=0)
-        seen, legal = self._id_of(observation), self._legal(info, over=any(end))
-        self._check_reads(self.read)
-        return Answer(self.here(), seen, finite_reward(reward, "its step"), *end, legal)
+        answered = self._answered(*answer)
+        self._check()
+        return Answer(self.here(), *answered)
 
     def _reset(self, number: int) -> Answer:
         self._begin(number)
-        with self._checked():
-            observation, info = self.env.reset()
+        observation, info = self.env.reset()
         self._check_passages(steps=0, resets=1)
-        seen, legal = self._id_of(observation), self._legal(info, over=False)
-        self.reset_reads |= self.read & self.in_state
-        self._check_reads(self.read)
-        return Answer(self.here(), seen, 0.0, False, False, legal)
+        answered = self._answered(observation, 0.0, False, False, info)
+        self._check()
+        return Answer(self.here(), *answered)
+
+    def _answered(self, observation: Any, reward: Any, terminated: Any, truncated: Any, info: Any) -> _Answered:
+        """The part of an answer that is kept."""
+        over, cut = bool(terminated), truncates(truncated)
+        return (
+            self._id_of(observation),
+            finite_reward(reward, "its step"),
+            over,
+            cut,
+            self._legal(info, over=over or cut),
+        )
 
     def _check_passages(self, steps: int, resets: int) -> None:
         """Raise CannotBeFollowed if a wrapper around a time limit does not call it once each time."""
@@ -330,74 +337,34 @@ class Probe:
 
     def _begin(self, number: int) -> None:
         self.put(number)
-        self.attributes.update(self.unread)
         self.attributes[self.generator] = self.rng
         for one in self.passages:
             one.steps = one.resets = 0
-        self.written.clear()
-        self.read.clear()
 
-    def _check_reads(self, read: set[str]) -> None:
-        """Raise Relearn if the last answer depends on, or has changed, more than is believed to be the state."""
-        self._asked += 1
-        # what was modified in place was read before; large attributes are looked at now and then, and at the end
-        for name in self._mutable:
-            if name in read and name in self.original:
-                first = self._first[name]
-                due = _is_small(first) or self._asked % LOOK_EVERY == 0
-                if due and self._digest(name, self.attributes.get(name, _NOTHING)) != first:
-                    self.belongs(name)
-                    raise Relearn
+    def _check(self) -> None:
+        """Raise Relearn if the last answer has changed more than is believed to be the state."""
         if self.attributes.get(self.generator) is not self.rng:
             raise CannotBeFollowed("it makes a new generator")
         if self._replaced is not None and self._replaced.bit_generator.state != self._untouched:
             raise CannotBeFollowed(
                 "it draws from its generator in a way that cannot be followed, such as by a stored method"
             )
-        new = {name for name in self.written if name not in self.changing and name != self.generator}
-        needed = {name for name in read if name in (self.changing | new) and name not in self.in_state}
-        needed -= self.unread.keys()
-        if new:
-            for name in new:
-                self._changes(name)
-        for name in needed:
-            self.belongs(name)
-        if needed or new:
+        changed = [name for name, value in self.original.items() if self.attributes.get(name, _NOTHING) is not value]
+        changed = [name for name in changed if self._digest(name, self._value(name)) != self._first[name]]
+        changed += [name for name in self.attributes if name not in self._first and name not in self._values]
+        if changed:
+            self._changes(*changed)
             raise Relearn
 
-    def _walk(self, deadline: float) -> str:
+    def _value(self, name: str) -> Any:
+        return self.attributes.get(name, _NOTHING)
+
+    def _generator_in_use(self) -> str:
         """Step at random with the environment's own generators; return the name of the one that it draws from."""
         generators = {name: v for name, v in self.attributes.items() if isinstance(v, np.random.Generator)}
         before = {name: str(v.bit_generator.state) for name, v in generators.items()}
         inner = {id(one): (name, one, str(one.bit_generator.state)) for name, one in self._inner_generators()}
-        chooser = np.random.default_rng(0)
-        digests = {name: self._digest(name, value) for name, value in self.attributes.items() if not _immutable(value)}
-
-        def look(number: int) -> None:
-            """Note what was written, and what was modified in place."""
-            self.changing |= self.written
-            for name, digest in digests.items():
-                due = name in self.read and (_is_small(digest) or number < LOOK_EVERY)
-                if due and self._digest(name, self.attributes.get(name, _NOTHING)) != digest:
-                    self.changing.add(name)
-            self.written.clear()
-            self.read.clear()
-
-        _, info = called(self.env.reset)
-        taken = 0  # steps of this episode
-        for number, u in enumerate(chooser.random(WALK).tolist()):
-            legal = self._legal(info, over=False)
-            actions = [a for a in range(self.n_actions) if not self.masks or legal[a]]
-            action = actions[int(u * len(actions))]
-            _, _, terminated, truncated, info = called(partial(self.env.step, action + self.first_action))
-            taken += 1
-            look(number)
-            if monotonic() > deadline:
-                raise CannotBeFollowed(f"there was not enough time for {WALK} of its steps")
-            if terminated or truncates(truncated) or taken >= self.horizon:
-                _, info = called(self.env.reset)
-                taken = 0
-                look(number)
+        self._walk(lambda number, legal: set())
         for name, one, state in inner.values():
             if str(one.bit_generator.state) != state and all(one is not v for v in generators.values()):
                 raise CannotBeFollowed(f"it draws from a generator in its attribute `{name}` that is not its np_random")
@@ -407,6 +374,127 @@ class Probe:
         if len({id(generators[name]) for name in used}) > 1:
             raise CannotBeFollowed(f"it draws from {len(used)} generators: {', '.join(used)}")
         return used[0] if used and "_np_random" not in used else "_np_random"
+
+    def _walk(self, look: Callable[[int, bytes | None], set[str]]) -> set[str]:
+        """Take random steps; return what `look` finds, which is given their number and the legal actions, if any."""
+        _, info = called(self.env.reset)
+        taken = 0  # steps of this episode
+        found: set[str] = set()
+        for number in range(WALK):
+            action = self._action(legal := self._legal(info, over=False))
+            found |= look(number, legal)
+            _, _, terminated, truncated, info = called(partial(self.env.step, action))
+            taken += 1
+            if monotonic() > self.deadline:
+                raise CannotBeFollowed(f"there was not enough time for {WALK} of its steps")
+            if terminated or truncates(truncated) or taken >= self.horizon:
+                found |= look(number, None)
+                _, info = called(self.env.reset)
+                taken = 0
+        return found
+
+    def _action(self, legal: bytes) -> int:
+        """A random action that is legal."""
+        actions = [a for a, allowed in enumerate(legal) if allowed] or range(self.n_actions)
+        return self.first_action + actions[int(self._chooser.random() * len(actions))]
+
+    def _look(self, number: int, legal: bytes | None) -> set[str]:
+        """Note which attributes are not what they were."""
+        changed = {name for name in self.attributes if name not in self._first}
+        for name, first in self._first.items():
+            due = name not in (self.generator, SEED) and (
+                not isinstance(first, bytes) or len(first) <= SMALL or number % LOOK_EVERY == 0
+            )
+            if due and self._digest(name, self._value(name)) != first:
+                changed.add(name)
+        return changed
+
+    def _starts(self) -> list[Start]:
+        """Take a walk, and keep places on it and the values that attributes have there."""
+        starts: list[Start] = []
+
+        def keep(number: int, legal: bytes | None) -> set[str]:
+            if number < PLACES // 2 or number % (2 * WALK // PLACES) == 0:
+                kept = self._pickled({name: self._value(name) for name in self._values}, self.env)
+                if legal is not None:
+                    starts.append(Start(partial(self._load, kept), legal))
+                for name, values in self._values.items():
+                    values[self._key(self._value(name), self.env)] = self._pickled(self._value(name), self.env)
+            return set()
+
+        self._walk(keep)
+        return starts
+
+    def _load(self, pickled: bytes) -> None:
+        for name, value in self._unpickled(pickled).items():
+            self._set(name, value)
+
+    def _unpickled(self, pickled: bytes) -> Any:
+        return PartUnpickler(io.BytesIO(pickled), self.named, self.env, self.attributes).load()
+
+    def _deciding(self, starts: Sequence[Start], ahead: int, far: bool) -> Iterator[str]:
+        """The attributes on which answers depend, of those that change and are not yet known to belong to the state.
+
+        If nothing is known of other values of one, that is no reason to leave it out.
+        """
+        usual = [self._answers(start, ahead, i) for i, start in enumerate(starts)]
+        dice = np.random.default_rng(0)
+        for name in sorted(self._values.keys() - self.in_state):
+            values = self._values[name]
+            if len(values) < 2:
+                if far:
+                    yield name
+                continue
+            for i, start in enumerate(starts):
+                start.put()
+                here = self._key(self._value(name), self.env)
+                known = [value for key, value in values.items() if key != here]
+                others = [known[int(j)] for j in dice.integers(len(known), size=2)]
+                tried = [partial(self._unpickled, other) for other in others]
+                if far and i % 4 == 0:
+                    now = self._pickled(self._value(name), self.env)
+                    tried += [partial(self._far, now, others[0], size) for size in (*FAR, *(-size for size in FAR))]
+                if any(self._answers(start, ahead, i, {name: value}) != usual[i] for value in tried):
+                    yield name
+                    break
+
+    def _far(self, now: bytes, before: bytes, size: int) -> Any:
+        """A value that lies beyond two of an attribute's."""
+        value = self._unpickled(now)
+        try:
+            return exaggerated(value, self._unpickled(before), size)
+        except Exception:  # whatever a class of others raises
+            return self._unpickled(now)
+
+    def _answers(
+        self, start: Start, ahead: int, seed: int, values: Mapping[str, Callable[[], Any]] | None = None
+    ) -> list[object]:
+        """What follows from a place, with other values of some attributes: in some steps, and after a reset."""
+        if monotonic() > self.deadline:
+            raise CannotBeFollowed("there was not enough time to find what makes up its state")
+        self._chooser = np.random.default_rng(seed)
+        self.rng.bit_generator.state = np.random.PCG64(seed).state
+        start.put()
+        for name, value in (values or {}).items():
+            self._set(name, value())
+        answers: list[Any] = []
+        legal, over = start.legal, False
+        try:
+            for taken in range(ahead + BRIEFLY):
+                if over or taken == ahead:
+                    observation, info = called(self.env.reset)
+                    answers.append(self._answered(observation, 0.0, False, False, info))
+                    legal = answers[-1][-1]
+                answers.append(self._answered(*called(partial(self.env.step, self._action(legal)))))
+                over, legal = answers[-1][2] or answers[-1][3], answers[-1][-1]
+        except Exception as error:  # whatever the environment raises
+            answers.append(type(error))
+        return [*answers, str(self.rng.bit_generator.state)]
+
+    def _set(self, name: str, value: Any) -> None:
+        self.attributes[name] = value
+        if value is _NOTHING:
+            del self.attributes[name]
 
     def _replace_generator(self) -> None:
         """Put the scripted generator into the place of the environment's, under all of its names."""
@@ -424,90 +512,69 @@ class Probe:
         """All generators to which a part of the environment refers, and the attribute with that part."""
         met: list[tuple[str, np.random.Generator]] = []
         for name, value in self.attributes.items():
-            if not _immutable(value):
-                pickler = self._pickler(self.env, {})
-                with contextlib.suppress(Exception):  # what cannot be pickled is met until there
-                    pickler.dump(value)
-                met += [(name, one) for one in pickler.met]
+            if not is_immutable(value):
+                with contextlib.suppress(Exception):  # what cannot be pickled is refused later
+                    met += [(name, one) for one in self._dumped(value, self.env, {}, False).met]
         return met
 
     def _key(self, value: Any, env: Env | None = None) -> object:
-        """A hashable image of a value of an environment, different for different values."""
-        kind = _type_of(value)
-        if kind is int or issubclass(kind, _INTEGERS):
-            return int(value)
-        if kind is bool or value is None or kind is str:
-            return (kind.__name__, value)
-        if kind is float or issubclass(kind, _FLOATS):
-            return ("float", float(value).hex(), str(value))  # NaN equals itself, and 0.0 is not -0.0
-        if kind is np.bool_:
-            return ("bool", bool(value))
-        if kind is np.ndarray and not value.dtype.hasobject:
-            return (value.dtype.str, value.shape, value.tobytes())
-        if kind in (tuple, list):
-            return (kind.__name__, *(self._key(one, env) for one in value))
-        if kind is dict:
-            return ("dict", *((self._key(k, env), self._key(v, env)) for k, v in value.items()))
-        if kind in (set, frozenset):
-            return (kind.__name__, frozenset(self._key(one, env) for one in value))
-        return self._pickled(value, env)
+        """A hashable image of a value of an environment."""
+        return image_of(value, lambda other: self._pickled(other, env, fast=True))
 
     def _taken(self, values: Mapping[str, Any], env: Env) -> Snapshot:
         plain: dict[str, Any] = {}
         others: dict[str, Any] = {}
-        for name in self.in_state:
+        for name in self.in_state | self.doubtful():
             value = values.get(name, _NOTHING)
-            (plain if value is _NOTHING or _immutable(value) else others)[name] = value
+            (plain if value is _NOTHING or is_immutable(value) else others)[name] = value
         return Snapshot(plain, self._pickled(others, env) if others else b"")
 
-    def _pickled(self, value: object, env: Env | None) -> bytes:
-        pickler = self._pickler(env, {} if env is None else attributes_of(env))
+    def _pickled(self, value: object, env: Env | None, fast: bool = False) -> bytes:
+        """Pickle a part; to be compared, if that is possible, without a word of what is the same object in it."""
         try:
-            pickler.dump(value)
+            return self._dumped(value, env, {} if env is None else attributes_of(env), fast).file.getvalue()
         except (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError) as error:
+            if fast:
+                return self._pickled(value, env)
             raise CannotBeFollowed(f"a part of its state cannot be copied ({error})") from error
-        return pickler.file.getvalue()
 
-    def _pickler(self, env: Env | None, attributes: Mapping[str, Any]) -> PartPickler:
-        """A pickler that names the generator, and those of the attributes that never change."""
+    def _dumped(self, value: object, env: Env | None, attributes: Mapping[str, Any], fast: bool) -> PartPickler:
+        """Pickle by naming the generator, and those of some attributes that never change."""
         constant = getattr(self, "original", ())
-        names = {id(value): name for name, value in attributes.items() if name in constant and not _immutable(value)}
-        return PartPickler(env, self.generator, getattr(self, "rng", None), names, self.named)
+        names = {id(value): name for name, value in attributes.items() if name in constant and not is_immutable(value)}
+        pickler = PartPickler(env, self.generator, getattr(self, "rng", None), names, self.named)
+        pickler.fast = fast
+        pickler.dump(value)
+        return pickler
 
     def _digest(self, name: str, value: object, env: Env | None = None) -> object:
         """What to compare of an attribute that should not change."""
         own = attributes_of(env or self.env).get(self.generator)
         if value is _NOTHING or (isinstance(value, np.random.Generator) and value is not own):
             return None
-        try:
-            if name in self._plain:
-                with contextlib.suppress(Exception):  # it holds a function that has no name now
-                    return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-            pickler = self._pickler(env or self.env, {})
-            pickler.dump(value)
-            if pickler.named:
-                return pickler.file.getvalue()
+        if is_immutable(value):
+            return self._key(value)
+        for fast in (True, False):
             try:
-                plain = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-            except Exception:  # it holds a function that has no name
+                if name in self._plain:
+                    with contextlib.suppress(Exception):  # it holds a function that has no name now
+                        return plainly(value, fast)
+                pickler = self._dumped(value, env or self.env, {}, fast)
+                if not pickler.named:
+                    with contextlib.suppress(Exception):  # it holds a function that has no name
+                        plain = plainly(value, fast)
+                        self._plain.add(name)
+                        return plain
                 return pickler.file.getvalue()
-            self._plain.add(name)
-            return plain
-        except Exception as error:  # classes of other packages may raise anything
-            if env is not None:
-                return None  # of another environment: then it is another one
-            raise CannotBeFollowed(
-                f"its attribute `{name}` cannot be compared with itself later ({type(error).__name__}: {error})"
-            ) from error
-        except Signal as signal:  # a counter that nothing has read is in it
-            if not isinstance(signal.error, WasRead):
-                raise
-            signal.forget()
-            return id(value)
+            except Exception as error:  # classes of other packages may raise anything; what is cyclic cannot be fast
+                reason = f"{type(error).__name__}: {error}"
+        if env is not None:
+            return None  # of another environment: then it is another one
+        raise CannotBeFollowed(f"its attribute `{name}` cannot be compared with itself later ({reason})")
 
     def packed(self) -> bytes:
         """What distinguishes the states, for the process that asked; the copy stays here."""
-        self.original, self.unread = dict.fromkeys(self.original), dict.fromkeys(self.unread)
+        self.original = dict.fromkeys(self.original)
         return self._pickled({name: vars(self)[name] for name in _KEPT}, None)
 
     @classmethod
@@ -524,26 +591,10 @@ _KEPT = (
     "in_state",
     "original",
     "states",
-    "unread",
+    "dropped",
     "_first",
     "_index",
     "_plain",
     "masks",
     "n_actions",
 )
-
-
-def _type_of(value: object) -> Any:
-    """The class of a value, of which nothing is known."""
-    return type(value)
-
-
-def _is_small(digest: object) -> bool:
-    return not isinstance(digest, bytes) or len(digest) <= SMALL
-
-
-def _immutable(value: Any) -> bool:
-    kind = _type_of(value)
-    if kind is tuple:
-        return all(map(_immutable, value))
-    return kind in (bool, int, float, str, bytes, type(None), complex) or issubclass(kind, np.generic)

@@ -5,7 +5,8 @@ It replaces an environment's generator. At the first draw that is not in the scr
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from time import monotonic  # the module's are out of use where an environment is asked
 from typing import Any, NoReturn
 
@@ -28,7 +29,11 @@ class Unscripted(CannotBeFollowed):
     """A step draws what is not in its script."""
 
 
-class ScriptedGenerator(np.random.Generator):
+class _Plain(np.random.Generator):
+    """Draws as any other generator."""
+
+
+class ScriptedGenerator(_Plain):
     """A generator whose draws follow a script: the k of uniform numbers k / GRID, and the indices of integers.
 
     An index is taken modulo the number of integers. After the deadline, a time of `time.monotonic`, nothing more is
@@ -59,6 +64,16 @@ class ScriptedGenerator(np.random.Generator):
         if len(self._hints) > MAX_OUTCOMES:
             self._hints.clear()
 
+    @contextmanager
+    def drawing(self) -> Generator[None]:
+        """Let it draw as any other generator for a while."""
+        itself: Any = self
+        itself.__class__ = _Plain
+        try:
+            yield
+        finally:
+            itself.__class__ = ScriptedGenerator
+
     def _drawn(self, asked: Request) -> Draw:
         if monotonic() > self.deadline:
             raise Signal(CannotBeFollowed("there was not enough time to find all outcomes of its steps"))
@@ -70,7 +85,7 @@ class ScriptedGenerator(np.random.Generator):
         self.draws.append(Draw(asked, first, self._hints.setdefault((place, first), {})))
         return self.draws[-1]
 
-    def _uniform(self, kind: Callable[[float], Number] = float) -> UniformNumber:
+    def _uniform(self, kind: Callable[[float], Number] = float) -> Number:
         return UniformNumber(self._drawn(Request(GRID)), kind)
 
     def _integer(self, low: Number, high: Number, masked: bool = False) -> np.int64:

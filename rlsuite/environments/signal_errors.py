@@ -1,8 +1,8 @@
 """Errors that have to leave the code of an environment, whatever it catches.
 
-While an environment is asked for its table, its own `step` draws from a generator of ours and meets stand-ins for its
-counters. What these find out must not be lost in an ``except Exception:`` of the environment. So they raise a `Signal`,
-which no ``except Exception:`` catches; and one that was caught all the same is remembered until `called` returns.
+While an environment is asked for its table, its own `step` draws from a generator of ours. What that finds out must not
+be lost in an ``except Exception:`` of the environment. So it raises a `Signal`, which no ``except Exception:`` catches;
+and one that was caught all the same is remembered until `called` returns.
 """
 
 import threading
@@ -18,18 +18,10 @@ class CannotBeFollowed(UnsuitableEnvironment):
     """A step does something with a random number that cannot be followed."""
 
 
-class WasRead(Exception):
-    """An attribute that was believed to be irrelevant decides something; `name` is its name."""
-
-    def __init__(self, name: str):
-        super().__init__(name)
-        self.name = name
-
-
 class Signal(BaseException):
     """Carries an error through the code of an environment, past what catches exceptions there."""
 
-    def __init__(self, error: CannotBeFollowed | WasRead):
+    def __init__(self, error: CannotBeFollowed):
         super().__init__(str(error))
         self.error = error
         _signals.met = self
@@ -55,7 +47,7 @@ def called(function: Callable[[], Result]) -> Result:
 
     Raises
     ------
-    CannotBeFollowed, WasRead
+    CannotBeFollowed
         What the signal carried.
     """
     _signals.met = None

@@ -8,6 +8,8 @@ with the environment's own generator, give the episodes of its `step`.
 
 import copy
 import gc
+import pickle
+import random
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import monotonic  # the module's are out of use where an environment is asked
@@ -22,13 +24,12 @@ from rlsuite.environments.ageing import SHARE, Ageing
 from rlsuite.environments.child_process import in_child, in_new_process, in_words
 from rlsuite.environments.facts import EnvironmentFacts, replaced_methods
 from rlsuite.environments.followers import Follower, begin
-from rlsuite.environments.layers import horizon_of, layers_of, why_not_copied, without_counting
+from rlsuite.environments.layers import horizon_of, why_not_copied, without_counting
 from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.outcomes import Tree, draw, leaves_of
 from rlsuite.environments.part_pickles import object_named
 from rlsuite.environments.probe import Answer, Probe, Relearn
-from rlsuite.environments.side_effects import Surroundings
-from rlsuite.environments.signal_errors import CannotBeFollowed, WasRead, called
+from rlsuite.environments.signal_errors import CannotBeFollowed, called
 
 MAX_STATES = 100_000
 OTHER_SEED = 2_718
@@ -171,23 +172,20 @@ def _packed(
 ) -> _Packed | _Refusal:
     """Ask, in a process of its own."""
     env = facts.env
-    probe = surroundings = None
+    probe = None
+    generators = _global_generators()
     try:
         began = monotonic()
         deadline = began + seconds
-        surroundings = Surroundings(*layers_of(env))
         if reset:
             masks = facts.has_action_mask(called(partial(begin, env)))
         try:
-            witness = without_counting(copy.deepcopy(env), limits=True)
+            copied = copy.deepcopy(env)
         except Exception as error:  # whatever a class of another package raises
             raise CannotBeFollowed(f"it cannot be copied ({type(error).__name__}: {error})") from error
-        probe = Probe(without_counting(env, limits=False), id_of, deadline, horizon_of(facts), masks)
-        tabulation = _ask_until_sure(probe, deadline, max_states)
-        if surroundings.changed():
-            raise CannotBeFollowed("")  # said below
-        now = monotonic()
-        tabulation.ageing().age(witness, facts.time_limit, None, now + SHARE * (now - began), deadline)
+        probe = Probe(without_counting(copied, limits=False), id_of, deadline, horizon_of(facts), masks)
+        witness = without_counting(env, limits=True)  # a copy may have lost what two of its parts share
+        tabulation = _aged(probe, witness, facts.time_limit, began, deadline, max_states)
         packed = probe.packed()
         unnamed = {name for name in probe.named if isinstance(name, int)}
         new = {id(one) for one in gc.get_objects()} if unnamed else unnamed
@@ -196,10 +194,24 @@ def _packed(
                 raise CannotBeFollowed(f"its state refers to {thing.__qualname__}, which its own code replaces")
         return _Packed(packed, [*probe.named], tabulation[1:])
     except BaseException as error:  # whatever the environment raises
-        reason = in_words(error)
-        if probe is not None and surroundings is not None and (changed := surroundings.changed()):
-            reason = f"its step or its reset depends on, or changes, {changed}"  # whatever followed from that
+        name = next((name for name, state in _global_generators().items() if state != generators[name]), "")
+        reason = f"its step or its reset draws from {name}" if name else in_words(error)
         return _Refusal(reason, 0 if probe is None else len(probe.states))
+
+
+def _aged(probe: Probe, witness: Env, limit: int, began: float, deadline: float, max_states: int) -> Tabulation:
+    """Tabulate, and step a copy beside the table; if that differs, with all in the state that may belong to it."""
+    while True:
+        try:
+            tabulation = _ask_until_sure(probe, deadline, max_states)
+            until = (now := monotonic()) + SHARE * (now - began)
+            tabulation.ageing().age(witness, limit, None, until, deadline)
+        except CannotBeFollowed:
+            if not (doubtful := probe.doubtful()) or len(probe.states) > max_states or monotonic() > deadline:
+                raise
+            probe.belongs(*doubtful)
+        else:
+            return tabulation
 
 
 def _aged_again(env: Env, limit: int, table: Ageing, share: float, seconds: float) -> int:
@@ -212,19 +224,9 @@ def _ask_until_sure(probe: Probe, deadline: float, max_states: int) -> Tabulatio
     """Ask for all rows, again and again until the state is all that they depend on."""
     while True:
         try:
-            tabulation = called(partial(_ask, probe, deadline, max_states))
-        except WasRead as found:
-            probe.belongs(found.name)
+            return called(partial(_ask, probe, deadline, max_states))
         except Relearn:
-            pass
-        else:
-            name = probe.disturbed()
-            if not name:
-                return tabulation
-            if name in probe.in_state:
-                raise CannotBeFollowed(f"its attribute `{name}` cannot be set back")
-            probe.belongs(name)
-        probe.learn_again()
+            continue
 
 
 def _ask(probe: Probe, deadline: float, max_states: int) -> Tabulation:
@@ -261,15 +263,24 @@ def _ask(probe: Probe, deadline: float, max_states: int) -> Tabulation:
                 f"it has more states than can be tabulated: {len(probe.states):,} were found"
                 + (f", and its attribute `{name}` has had {n_values:,} values" if n_values > 1 else "")
             )
+    if probe.disturbed({state: first[state].legal for state in rows}):
+        raise Relearn
     if different:
         raise CannotBeFollowed("its info['action_mask'] depends on more than the state in which it is")
-    # what reset reads may tell one state from another: then it is asked in all of them
-    for state in range(len(probe.states)) if probe.reset_reads else sorted({origin, 0, len(probe.states) - 1}):
-        if probe.reset(state) != start:
+    for state in range(len(probe.states)):
+        if not all(probe.resets_as(start, state) for _ in range(2)):
             raise CannotBeFollowed("its reset depends on the state in which the last episode ended")
         if monotonic() > deadline:
             raise CannotBeFollowed("there was not enough time to probe reset in each state")
     return Tabulation(probe, start, [rows.get(state) for state in range(len(probe.states))], probe.n_actions)
+
+
+def _global_generators() -> dict[str, object]:
+    """The states of the generators that all share."""
+    return {
+        "the global generator of numpy.random": pickle.dumps(np.random.get_state()),  # noqa: NPY002 - it may draw
+        "the global generator of random": random.getstate(),
+    }
 
 
 class TabulationFollower(Follower):

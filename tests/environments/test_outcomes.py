@@ -123,7 +123,7 @@ def test_a_step_that_draws_at_times_is_refused():
         calls.append(None)
         return "rest" if len(calls) % 2 == 0 else rng.random() < 0.5
 
-    with pytest.raises(CannotBeFollowed, match="does not draw the same numbers each time"):
+    with pytest.raises(CannotBeFollowed, match="does not do the same each time"):
         outcomes_of(step, rng)
 
 

@@ -87,7 +87,7 @@ def test_only_what_decides_is_part_of_the_state():
     table = table_of(Corridor())
     assert table.probe.in_state == {"place", "key"}
     assert table.n_states == 6  # 0 and 1 without the key, all four places with it
-    assert {"taken", "log"} <= table.probe.unread.keys()
+    assert {"taken", "log"} <= table.probe.dropped
 
 
 def test_a_time_limit_of_its_own_is_part_of_the_state():

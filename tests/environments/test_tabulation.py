@@ -234,7 +234,7 @@ class TakesItsTime(Cells):
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
-        (DrawsOften, "one step or reset may draw for ever"),
+        (DrawsOften, "one step or reset may draw for ever|there was not enough time"),
         (FailsRarely, "put into one of its states, it raised ValueError: low >= high"),
         (HasSlots, "with its own generator it behaves differently after 7,001 steps"),
     ],
@@ -438,12 +438,6 @@ class NewGenerator(Walk):
         return answer
 
 
-class Everything(Walk):
-    def step(self, action):
-        self.__dict__["where"] = 3
-        return super().step(action)
-
-
 class ResetRemembers(Walk):
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -463,7 +457,6 @@ class ResetRemembers(Walk):
         (Endless, "more states than can be tabulated"),
         (Guarded, "attribute `steps` has had"),
         (NewGenerator, "makes a new generator"),
-        (Everything, "all its attributes at once"),
         (ResetRemembers, "more states|reset depends on"),
     ],
 )
@@ -591,10 +584,10 @@ class Mixed(Careful):
         return (observation, float(whole), *rest)
 
 
-def test_stand_ins_are_of_the_class_of_what_they_stand_for():
+def test_counters_that_are_looked_at_in_passing_decide_nothing():
     table = asked(Careful())
     assert table.probe.in_state == {"where"}
-    assert {"taken", "total", "log"} <= table.probe.unread.keys()
+    assert {"taken", "total", "log"} <= table.probe.dropped
     one, other = Careful(), Careful()
     learned = rl.QLearning().learn(one, steps=2_000, seed=1, tabulate=True)
     assert learned.record_.loop == "compiled"
