@@ -18,7 +18,7 @@ The bound does not depend on how V was found, so it holds for every method.
 """
 
 import warnings
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,8 @@ from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.residuals import LARGEST, precise_backup, rounding_of_residuals
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.watch import Watch
+
+Kind = TypeVar("Kind", bound=Solution)
 
 LARGEST_VALUE = 1e300
 OF_ROUNDING = 0.02
@@ -168,17 +170,7 @@ def bounded(lookahead: Lookahead, value: FloatArray, watch: Watch) -> Solution:
     bound = max(bounds.width, lookahead.modulus * distance + lookahead.rounding(result)) * (1.0 + 4.0 * EPS)
     watch.record(bound)
     watch.measure(result)
-    return Solution(
-        value=result,
-        policy=policy,
-        converged=bound <= watch.tol and bound < np.inf,
-        error_bound=bound,
-        iterations=watch.iterations,
-        seconds=watch.seconds,
-        method=watch.method,
-        trace=watch.trace,
-        lookahead=lookahead,
-    )
+    return noted(Solution, watch, bound, value=result, policy=policy, lookahead=lookahead)
 
 
 def _precise(
@@ -203,6 +195,26 @@ def _precise(
         lower - max(gap) - 2.0 * off - stored - 16.0 * EPS * abs(lower),
         upper + stored + 16.0 * EPS * abs(upper),
     )
+
+
+def noted(kind: type[Kind], watch: Watch, bound: float, **found: Any) -> Kind:
+    """Return what was found, with a bound on its error, as a solution that holds what its watch has noted."""
+    return kind(
+        converged=bound <= watch.tol and bound < np.inf,
+        error_bound=bound,
+        iterations=watch.iterations,
+        seconds=watch.seconds,
+        method=watch.method,
+        trace=watch.trace,
+        **found,
+    )
+
+
+def finished(kind: type[Kind], watch: Watch, bound: float, **found: Any) -> Kind:
+    """Return the same, after a warning if the bound exceeds the tolerance."""
+    solution = noted(kind, watch, bound, **found)
+    warn_unless_converged(solution, watch)
+    return solution
 
 
 def warn_unless_converged(solution: Solution, watch: Watch) -> None:

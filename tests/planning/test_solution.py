@@ -46,7 +46,7 @@ def test_costs_are_minimised_and_shown(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert f"cost at start  {solution.cost[0]:.6g}" in shown
     assert shown.splitlines()[-3].split() == ["state", "cost", "best", "action"]
-    assert main(["act", str(tmp_path / "plan.npz"), "--state", "broken"]) == 0
+    assert main(["act", str(tmp_path / "plan.npz"), "broken"]) == 0
     assert f"cost    {solution.cost[1]:.6g}" in capsys.readouterr().out
     axes = rl.plotting.state_values(solution)
     assert axes.get_ylabel() == "cost"

@@ -8,7 +8,7 @@ from rlsuite.core.clock import OutOfTime
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
-from rlsuite.planning.certificate import warn_unless_converged
+from rlsuite.planning.certificate import finished
 from rlsuite.planning.gain_bounds import gain_bounds
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.linear_system import seconds_to_eliminate
@@ -126,20 +126,9 @@ def average_reward_policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Avera
     bound = max(float((upper - lower).max()), float(left_over.max(initial=0.0))) * (1.0 + 4.0 * EPS)
     watch.record(bound)
     watch.measure(gain)
-    solution = AverageRewardSolution(
-        value=bias.copy(),
-        policy=policy,
-        converged=bound <= watch.tol,
-        error_bound=bound,
-        iterations=watch.iterations,
-        seconds=watch.seconds,
-        method="average_reward_policy_iteration",
-        trace=watch.trace,
-        lookahead=lookahead,
-        gain=gain.copy(),
+    return finished(
+        AverageRewardSolution, watch, bound, value=bias.copy(), policy=policy, lookahead=lookahead, gain=gain.copy()
     )
-    warn_unless_converged(solution, watch)
-    return solution
 
 
 def _swept(lookahead: Lookahead, value: FloatArray, watch: Watch) -> AverageRewardSolution:

@@ -6,7 +6,7 @@ import numpy as np
 
 from rlsuite.core.checks import fits_in_memory, whole_amount
 from rlsuite.models import MDP
-from rlsuite.planning.certificate import representable, warn_unless_converged
+from rlsuite.planning.certificate import finished, representable
 from rlsuite.planning.limits import Tolerances, takes_limits
 from rlsuite.planning.operators import EPS, Lookahead
 from rlsuite.planning.solution import FiniteHorizonSolution
@@ -85,18 +85,13 @@ def backward_induction(
         watch.iterations += 1
         watch.record(bound)
     watch.measure(values[0])
-    solution = FiniteHorizonSolution(
+    return finished(
+        FiniteHorizonSolution,
+        watch,
+        bound,
         value=values[0].copy(),
         policy=policies[0].copy(),
-        converged=bound <= watch.tol,
-        error_bound=bound,
-        iterations=horizon,
-        seconds=watch.seconds,
-        method="backward_induction",
-        trace=watch.trace,
         lookahead=lookahead,
         values=values,
         policies=policies,
     )
-    warn_unless_converged(solution, watch)
-    return solution

@@ -18,7 +18,7 @@ from rlsuite.core.clock import OutOfTime
 from rlsuite.errors import ParameterError
 from rlsuite.models import MDP
 from rlsuite.models.aliases import BoolArray, IndexArray
-from rlsuite.planning.certificate import certified, discounted
+from rlsuite.planning.certificate import certified, discounted, noted
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.operators import EPS, Lookahead
@@ -290,16 +290,6 @@ def _solution(lookahead: Lookahead, rows: list[dict[int, Row]], value: Values, w
     bound = max(off, (lookahead.modulus * off + lookahead.rounding(nearest)) * (1.0 + 4.0 * EPS))
     watch.record(bound)
     watch.measure(nearest)
-    found = ExactSolution(
-        value=nearest,
-        policy=policy,
-        converged=bound <= watch.tol,
-        error_bound=bound,
-        iterations=watch.iterations,
-        seconds=watch.seconds,
-        method=watch.method,
-        trace=watch.trace,
-        lookahead=lookahead,
-    )
+    found = noted(ExactSolution, watch, bound, value=nearest, policy=policy, lookahead=lookahead)
     vars(found).update(_rows=rows, _values=value)
     return found

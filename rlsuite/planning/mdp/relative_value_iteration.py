@@ -10,7 +10,7 @@ from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP
 from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 from rlsuite.planning.average_reward import AverageRewardSolution, undiscounted
-from rlsuite.planning.certificate import warn_unless_converged
+from rlsuite.planning.certificate import finished
 from rlsuite.planning.kernels import Range
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.long_run import episodes_end, long_run_structure
@@ -160,17 +160,12 @@ def _certified(lookahead: Lookahead, value: FloatArray, ends: bool, watch: Watch
     gain = 0.0 if ends else (least + greatest) / 2.0
     # No other value depends on that of a terminal state, so one backup is enough for it.
     relative = np.where(lookahead.terminal, backed_up - gain, value)
-    solution = AverageRewardSolution(
+    return finished(
+        AverageRewardSolution,
+        watch,
+        bound,
         value=relative if ends else relative - relative[0],
         policy=policy,
-        converged=bound <= watch.tol,
-        error_bound=bound,
-        iterations=watch.iterations,
-        seconds=watch.seconds,
-        method=watch.method,
-        trace=watch.trace,
         lookahead=lookahead,
         gain=np.full(lookahead.n_states, gain),
     )
-    warn_unless_converged(solution, watch)
-    return solution

@@ -10,7 +10,7 @@ import numpy as np
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import MDP
 from rlsuite.models.aliases import StateArray
-from rlsuite.planning.certificate import representable, warn_unless_converged
+from rlsuite.planning.certificate import finished, representable
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.operators import Lookahead
 from rlsuite.planning.solution import Solution
@@ -160,16 +160,4 @@ def _solution(lookahead: Lookahead, found: Certified, watch: Watch) -> Solution:
         raise ModelError(f"rewards up to {lookahead.reward_size:g} make values that overflow; scale the rewards down")
     watch.record(found.error_bound)
     watch.measure(found.value)
-    solution = Solution(
-        value=found.value,
-        policy=found.policy,
-        converged=found.error_bound <= watch.tol,
-        error_bound=found.error_bound,
-        iterations=watch.iterations,
-        seconds=watch.seconds,
-        method=watch.method,
-        trace=watch.trace,
-        lookahead=lookahead,
-    )
-    warn_unless_converged(solution, watch)
-    return solution
+    return finished(Solution, watch, found.error_bound, value=found.value, policy=found.policy, lookahead=lookahead)

@@ -19,7 +19,7 @@ from rlsuite.core.checks import fits_in_memory, one_of, whole_amount
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray, StateArray
 from rlsuite.models.validation import start_distribution
-from rlsuite.planning.certificate import warn_unless_converged
+from rlsuite.planning.certificate import finished
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.mdp.stochastic_shortest_path import best_until_the_end
 from rlsuite.planning.operators import EPS, Lookahead
@@ -233,20 +233,15 @@ def _solution(
 ) -> ReachSolution:
     watch.record(bound)
     watch.measure(value, 1.0)
-    solution = ReachSolution(
+    return finished(
+        ReachSolution,
+        watch,
+        bound,
         value=value,
         policy=policy,
-        converged=bound <= watch.tol,
-        error_bound=bound,
-        iterations=watch.iterations,
-        seconds=watch.seconds,
-        method="reach",
-        trace=watch.trace,
         lookahead=Lookahead(question.mdp),
         start=start,
         objective=objective,
         known=known,
         policies=policies,
     )
-    warn_unless_converged(solution, watch)
-    return solution

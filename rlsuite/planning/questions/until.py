@@ -20,7 +20,7 @@ from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.models.validation import floats
-from rlsuite.planning.certificate import warn_unless_converged
+from rlsuite.planning.certificate import finished
 from rlsuite.planning.limits import Limits, takes_limits
 from rlsuite.planning.mdp.stochastic_shortest_path import best_until_the_end
 from rlsuite.planning.operators import Lookahead
@@ -132,15 +132,12 @@ def expected_until(
         decisions[asked] = found.policy[asked]
     watch.record(bound)
     watch.measure(value[finite])
-    solution = ExpectedSolution(
+    return finished(
+        ExpectedSolution,
+        watch,
+        bound,
         value=value,
         policy=decisions,
-        converged=bound <= watch.tol,
-        error_bound=bound,
-        iterations=watch.iterations,
-        seconds=watch.seconds,
-        method="expected_until",
-        trace=watch.trace,
         lookahead=Lookahead(model),
         start=start,
         objective=objective,
@@ -148,8 +145,6 @@ def expected_until(
         paid=paid,
         missed=bad,
     )
-    warn_unless_converged(solution, watch)
-    return solution
 
 
 def paid_by(mdp: MDP, of: Sum) -> FloatArray:
