@@ -53,8 +53,7 @@ FAMILIES = {
         "planning/total_reward: end_components endings improvement value_bounds"
     ),
     "planning/pomdp/exact/test_exact": (
-        "planning/pomdp/exact: enumeration incremental_pruning infinite_horizon reference "
-        "value_iteration_stages witness"
+        "planning/pomdp/exact: enumeration incremental_pruning infinite_horizon value_iteration_stages witness"
     ),
     "planning/pomdp/exact/test_pruning": "planning/pomdp/exact: pruning_kernels simplex_kernels",
     "planning/pomdp/online/test_aems2": "planning/pomdp/online: bound_tree",

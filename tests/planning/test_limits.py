@@ -57,8 +57,6 @@ def defaults_of(function) -> dict[str, object]:
 
 
 def lacks(model, name) -> set[str]:
-    if name == "reference" and model is HIDDEN:
-        return {"max_iterations", "deadline", "progress"}
     return WITHOUT.get(name, set())
 
 

@@ -17,7 +17,7 @@ def test_methods_are_discovered_for_each_kind_of_model(grid_goal, tiger):
     assert known | {"policy_iteration", "stochastic_shortest_path", "value_iteration"} <= set(methods(MDP))
     assert list(methods(MDP)) == sorted(methods(MDP))
     assert {"incremental_pruning", "pomcp", "qmdp", "reachable_beliefs", "sarsop"} <= set(methods(POMDP))
-    assert set(methods(MDP)) & set(methods(POMDP)) == {"auto", "reference"}
+    assert set(methods(MDP)) & set(methods(POMDP)) == {"auto"}
     assert methods(grid_goal()) == methods(MDP)
     assert methods(tiger(0.9)) == methods(POMDP)
     # The page says of each method for discounted rewards when it is the fastest, and of some that they never are.
@@ -50,7 +50,7 @@ def test_every_method_is_public_documented_and_answers_to_its_name(
     for usual in (grid_goal(), hidden):
         for name, function in methods(usual).items():
             model = suited.get(name, usual)
-            assert getattr(planning, name) is function or (name in {"auto", "reference"} and usual is hidden)
+            assert getattr(planning, name) is function or (name == "auto" and usual is hidden)
             assert inspect.getdoc(function)
             given = {"horizon": 2} if "horizon" in inspect.signature(function).parameters else {}
             solution = solve(model, name, tol=1e3 if name in approximate else 1e-6, **given)

@@ -30,7 +30,7 @@ from rlsuite.planning.limits import TolerancesOfBounds, takes_limits
 from rlsuite.planning.mdp.backward_induction import backward_induction
 from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.operators import EPS, Lookahead
-from rlsuite.planning.pomdp.solution import BeliefSolution
+from rlsuite.planning.pomdp.solution import BeliefSolution, noted
 from rlsuite.planning.watch import Watch, shares_the_deadline_of
 
 BLOCK = 32
@@ -304,12 +304,10 @@ def reachable_beliefs(
     edge = graph.depth[~graph.mdp.legal.any(axis=1)]
     tail = _tail(pomdp, int(edge.min()), horizon) if edge.size else 0.0
     error = found.error_bound + _allowance(pomdp, graph, horizon) + tail
-    lower, upper = float(found.value[0]) - error, float(found.value[0]) + error
-    clock.between(lower, upper)
-    solution = BeliefSolution(
-        lower_bound=lower,
-        upper_bound=upper,
-        converged=2.0 * error <= clock.tol,
+    solution = noted(
+        BeliefSolution,
+        clock,
+        (float(found.value[0]) - error, float(found.value[0]) + error),
         horizon=horizon,
         beliefs=graph.beliefs,
         depth=graph.depth,
@@ -317,8 +315,6 @@ def reachable_beliefs(
         policies=policies,
         pomdp=pomdp,
         iterations=found.iterations,
-        seconds=clock.seconds,
-        method="reachable_beliefs",
     )
     if not solution.converged:
         cut = edge.size > 0 and edge.min() < steps

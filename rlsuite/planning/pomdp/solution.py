@@ -13,7 +13,7 @@ infinity is 0 here.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, Literal, NamedTuple, Self, overload
+from typing import Any, Literal, NamedTuple, Self, TypeVar, overload
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import BeliefLike, FloatArray, IndexArray
 from rlsuite.planning.kept import ACTIONS, OBSERVATIONS, STATES, Kept, Shelf, labels
+from rlsuite.planning.watch import Watch
 
 MATCH = 1e-9
 """Largest L1 distance at which a belief is identified with one of the plan: far above rounding errors."""
@@ -112,6 +113,21 @@ class BeliefPlan(Kept, ABC):
     @abstractmethod
     def value(self, belief: BeliefLike, steps_left: int | None = None) -> float:
         """Return the value of the plan in a belief; arguments as in `act`."""
+
+
+Plan = TypeVar("Plan", bound=BeliefPlan)
+
+
+def noted(kind: type[Plan], watch: Watch, bounds: tuple[float, float], **found: Any) -> Plan:
+    """Return what was found, with the two bounds at the start, as a plan that holds what its watch has noted."""
+    watch.between(*bounds)
+    given: dict[str, Any] = {
+        "converged": bounds[1] - bounds[0] <= watch.tol,
+        "horizon": None,
+        "seconds": watch.seconds,
+        "method": watch.method,
+    }
+    return kind(lower_bound=bounds[0], upper_bound=bounds[1], **given | found)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -25,7 +25,7 @@ from rlsuite.planning.mdp.policy_iteration import policy_iteration
 from rlsuite.planning.operators import Lookahead, best
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
 from rlsuite.planning.pomdp.exact.value_iteration_stages import no_plan
-from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BoundsTrace, values_at
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BoundsTrace, noted, values_at
 from rlsuite.planning.watch import Watch
 
 if TYPE_CHECKING:
@@ -319,14 +319,12 @@ def reported(
         warn_not_converged(
             f"{watch.method} stopped when its vectors were accurate to {distance:.3g}, not {watch.asked}"
         )
-    return kind(
-        lower_bound=bounds[0],
-        upper_bound=bounds[1],
+    return noted(
+        kind,
+        watch,
+        bounds,
         converged=converged,
-        horizon=None,
         iterations=iterations,
-        seconds=watch.seconds,
-        method=watch.method,
         alpha_vectors=vectors,
         actions=actions,
         pomdp=model.pomdp,

@@ -15,7 +15,7 @@ from rlsuite.planning.limits import LimitsOfBounds
 from rlsuite.planning.pomdp.exact.backprojection import Projection
 from rlsuite.planning.pomdp.exact.infinite_horizon import solve_endless, work_of_stage
 from rlsuite.planning.pomdp.exact.value_iteration_stages import CrossSum, Stage, next_stage, no_plan
-from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BoundsTrace, VectorSet, values_at
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BoundsTrace, VectorSet, noted, values_at
 from rlsuite.planning.watch import Watch
 
 FINEST = 1e-9
@@ -111,15 +111,12 @@ def solve_for(
         while plans.steps < horizon:  # out of time: cheap steps for the rest, which keep both bounds valid
             plans.add_cheaply()
     lower, upper = plans.bounds()
-    watch.between(lower, upper)
-    return AlphaVectorSolution(
-        lower_bound=lower,
-        upper_bound=upper,
-        converged=upper - lower <= watch.tol,
+    return noted(
+        AlphaVectorSolution,
+        watch,
+        (lower, upper),
         horizon=horizon,
         iterations=done,
-        seconds=watch.seconds,
-        method=watch.method,
         alpha_vectors=plans.vectors,
         actions=plans.stages[-1].actions,
         pomdp=pomdp,

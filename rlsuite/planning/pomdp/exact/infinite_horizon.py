@@ -36,7 +36,7 @@ from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
 from rlsuite.planning.pomdp.exact.backprojection import Projection
 from rlsuite.planning.pomdp.exact.pruning import different, max_regret, that_matter, winning
 from rlsuite.planning.pomdp.exact.value_iteration_stages import CrossSum, Stage, next_stage, no_plan
-from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BoundsTrace, VectorSet, first_of_best, values_at
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BoundsTrace, VectorSet, first_of_best, noted, values_at
 from rlsuite.planning.watch import Watch
 
 MOST_UNKNOWNS = 5_000
@@ -168,14 +168,11 @@ def solve_endless(pomdp: POMDP, cross_sum: CrossSum, watch: Watch, most_work: fl
                 break
     records.append((watch.iterations, watch.seconds, found.lower, found.upper))
     plans = _winners(found.plans, pomdp.start, watch)
-    return AlphaVectorSolution(
-        lower_bound=found.lower,
-        upper_bound=found.upper,
-        converged=found.upper - found.lower <= watch.tol,
-        horizon=None,
+    return noted(
+        AlphaVectorSolution,
+        watch,
+        (found.lower, found.upper),
         iterations=watch.iterations,
-        seconds=watch.seconds,
-        method=watch.method,
         alpha_vectors=plans.alpha_vectors,
         actions=plans.actions,
         pomdp=pomdp,

@@ -28,7 +28,7 @@ from rlsuite.planning.pomdp.online.bound_tree import (
     used_bytes,
 )
 from rlsuite.planning.pomdp.online.online import Decision, OnlinePlan, Preparation, legal_actions, time_to_move
-from rlsuite.planning.pomdp.solution import AlphaVectorSolution, UpperBoundSolution
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution, UpperBoundSolution, noted
 from rlsuite.planning.watch import Watch
 
 EXPANSIONS_BY_DEFAULT = 1_000
@@ -118,16 +118,11 @@ def aems2(
         search = planner.search()
         search.until_proven = False
         decision = search.plan(pomdp.start, None, progress=bool(progress))
-    low, high = search.bounds
-    watch.between(low, high)
-    return OnlinePlan(
-        lower_bound=low,
-        upper_bound=high,
-        converged=high - low <= watch.tol,
-        horizon=None,
+    return noted(
+        OnlinePlan,
+        watch,
+        search.bounds,
         iterations=decision.iterations,
-        seconds=watch.seconds,
-        method="aems2",
         pomdp=pomdp,
         decision=decision,
         planner=planner,

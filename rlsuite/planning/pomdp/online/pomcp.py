@@ -23,7 +23,7 @@ from rlsuite.planning.pomdp.bounds.linear_bounds import Bounds, bounds_with_hori
 from rlsuite.planning.pomdp.online import history_tree
 from rlsuite.planning.pomdp.online.history_tree import FREE, Path, SearchParameters, Tree, random_state, simulator
 from rlsuite.planning.pomdp.online.online import Decision, OnlinePlan, Preparation, legal_actions, time_to_move
-from rlsuite.planning.pomdp.solution import best_at, values_at
+from rlsuite.planning.pomdp.solution import best_at, noted, values_at
 from rlsuite.planning.watch import Watch
 
 NEGLIGIBLE = 0.01
@@ -155,16 +155,12 @@ def pomcp(
         except ParameterError as error:
             raise ModelError(str(error)) from None
         decision = planner.search().plan(pomdp.start, horizon, progress=bool(progress))
-    lower, upper = bounds.at(pomdp.start)
-    watch.between(lower, upper)
-    return OnlinePlan(
-        lower_bound=lower,
-        upper_bound=upper,
-        converged=upper - lower <= watch.tol,
+    return noted(
+        OnlinePlan,
+        watch,
+        bounds.at(pomdp.start),
         horizon=horizon,
         iterations=decision.iterations,
-        seconds=watch.seconds,
-        method="pomcp",
         pomdp=pomdp,
         decision=decision,
         planner=planner,

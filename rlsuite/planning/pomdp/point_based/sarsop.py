@@ -20,7 +20,7 @@ from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel, tables
 from rlsuite.planning.pomdp.exact.pruning import winning
 from rlsuite.planning.pomdp.exact.value_iteration_stages import no_plan
 from rlsuite.planning.pomdp.point_based.search import Search, kept_vectors
-from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BoundsTrace, PointBasedSolution
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution, BoundsTrace, PointBasedSolution, noted
 from rlsuite.planning.watch import Watch
 
 P = TypeVar("P", bound=AlphaVectorSolution)
@@ -280,17 +280,13 @@ class PointSearch:
         """Return what was found, and the number of iterations, by default that of the trials."""
         lower, upper = self.lower_bound, self.upper_bound
         self._records.append((self.search.trials, self.watch.seconds, lower, upper))
-        self.watch.between(lower, upper)
         vectors, actions = kept_vectors(self.search, self.blind, self._answer_bytes())
         kept = winning(vectors, self.pomdp.start, self._answer_watch())
-        return PointBasedSolution(
-            lower_bound=lower,
-            upper_bound=upper,
-            converged=upper - lower <= self.watch.tol,
-            horizon=None,
+        return noted(
+            PointBasedSolution,
+            self.watch,
+            (lower, upper),
             iterations=self.search.trials if iterations is None else iterations,
-            seconds=self.watch.seconds,
-            method=self.watch.method,
             alpha_vectors=vectors if kept.size == len(vectors) else vectors[kept],
             actions=actions[kept],
             pomdp=self.pomdp,
