@@ -1,6 +1,6 @@
 """Hidden Markov models beside hmmlearn and deeptime: likelihood, smoothing, best path, 20 iterations of Baum-Welch.
 
-    pip install rlsuite[bench]
+    pip install --group bench
     python benchmarks/hmm.py [--quick] [--states 2 8]
 
 One long sequence, and many short ones, for 2 to 128 hidden states. The libraries take turns in one process, and the

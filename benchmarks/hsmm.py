@@ -1,6 +1,6 @@
 """Explicit durations beside the plain model and the augmented one: likelihood, smoothing, best path, learning.
 
-    pip install rlsuite[bench]
+    pip install --group bench
     python benchmarks/hsmm.py [--quick]
 
 A hidden semi-Markov model of 8 states and durations up to 50; a plain model of the same 8 states; and the plain model

@@ -2,7 +2,7 @@
 
 Measures, in one run, seconds to the certified answer and peak memory on Garnet problems and slippery grids (see
 planning_models.py), against quantecon, mdpsolver and pymdptoolbox in every configuration that could be their fastest
-(planning_solvers.py); ``pip install -e ".[bench]"`` brings them. Prints tables, the growth with the number of states,
+(planning_solvers.py); ``pip install --group bench`` brings them. Prints tables, the growth with the number of states,
 one sweep beside the bandwidth of the memory, and which targets are met; ends with status 1 if one is missed.
 
 Rules. Every (solver, case) has a process of its own, so that peak memory means that case; all read the same arrays.

@@ -23,7 +23,7 @@ FOLDER = "lite"
 """Where it is in the site."""
 
 BUILT_WITH = ("jupyterlite_core", "jupyterlite_pyodide_kernel", "jupyter_server", "comm", "hatchling")
-"""Packages of the extra `docs`; without one of them the site has no buttons."""
+"""Packages of the dependency group `docs`; without one of them the site has no buttons."""
 
 NOT_OF_PYODIDE = ("gymnasium", "farama-notifications", "shtab", "comm")
 """What rlsuite and the kernel need and Pyodide does not have: packages of pure Python, which go along as wheels."""

@@ -175,6 +175,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt as stop:
             print_note(str(stop) or "stopped")
             return _leave(getattr(stop, "code", INTERRUPTED))
+        except Exception as error:  # of another package, whose release may be too old
+            if debugs or not (reasons := listing.unmet()):
+                raise
+            print_error(f"{type(error).__name__}: {error}; {reasons[0]}")
+            return MISUSED
 
 
 def _leave(code: int) -> int:

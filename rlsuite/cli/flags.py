@@ -139,15 +139,19 @@ def add_command(commands: Commands, name: str, function: Callable[..., int]) -> 
         allow_abbrev=False,
     )
     parser.set_defaults(run=function)
-    for key, one in signature_of(function).items():
+    _add_all(parser, parser, function)
+    return parser
+
+
+def _add_all(parser: argparse.ArgumentParser, group: Any, function: Any) -> None:
+    """The words and flags of a function, or of a group of flags."""
+    for name, one in signature_of(function).items():
         if dataclasses.is_dataclass(one.hint):
             title, _, about = (inspect.getdoc(one.hint) or "").partition("\n\nParameters\n")[0].partition("\n\n")
-            group = parser.add_argument_group(title.rstrip("."), about.replace("\n", " ") or None)
-            for inner, part in signature_of(one.hint).items():
-                _add(parser if part.is_word else group, inner, part)
+            inner = parser.add_argument_group(title.rstrip("."), about.replace("\n", " ") or None)
+            _add_all(parser, inner, one.hint)
         elif one.hint is not Typed:
-            _add(parser, key, one)
-    return parser
+            _add(parser if one.is_word else group, name, one)
 
 
 def _add(parser: Any, name: str, one: Parameter) -> None:

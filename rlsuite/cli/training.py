@@ -3,7 +3,7 @@
 import secrets
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
 from math import isnan
 from statistics import mean
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rlsuite.cli.evaluating import drawing, drawn_env, picture_of
 from rlsuite.cli.experiments import check_figures
 from rlsuite.cli.flags import AgentFlags, Typed
+from rlsuite.cli.listing import unmet
 from rlsuite.cli.options import EnvFlags, Keywords, Length, Look, Loops, command, import_packages, in_flags
 from rlsuite.cli.output import (
     AgentFile,
@@ -67,70 +68,8 @@ SINGLE_AGENT_FLAGS = ("--seed", "--save", "--gif", "--movie", "--save-to", "--sa
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is to be learned."""
-
-    agent_name: str
-    environment: str
-    flags: EnvFlags
-    length: Length
-    seeds: int | None
-    evaluate_every: int | None
-    record_every: int | None
-    regret: bool
-    agent_flags: AgentFlags
-    plot: str | None
-    figure: str | None
-    typed: Typed
-
-    @property
-    def from_file(self) -> bool:
-        """Whether the agent has learned before."""
-        return self.agent_name.endswith(".npz")
-
-    @property
-    def curve(self) -> str:
-        """The curve that --plot draws, as Python spells it, if no optimum is known."""
-        return (self.figure or "cumulative_reward").replace("-", "_")
-
-    def amounts(self, agent: "Agent", env: "Env") -> Keywords:
-        """How long to learn and how often to evaluate: at the end at least, if the greedy policy can be evaluated."""
-        from rlsuite.experiments.comparing import last_evaluation
-
-        amount, every = self.length.amount(), self.evaluate_every
-        if every is None and (last := last_evaluation(agent, env, max(1, amount))) is not None:
-            every = max(1, amount // 50) if self.plot and self.curve in EVALUATIONS else last
-        return {**self.length.keywords, "evaluate_every": every, "record_every": self.record_every}
-
-
-def train(
-    agent_name: str,
-    environment: str,
-    *,
-    flags: EnvFlags,
-    length: Length,
-    seed: int | None = None,
-    seeds: int | None = None,
-    fail_fast: bool = False,
-    evaluate_every: int | None = None,
-    record_every: int | None = None,
-    regret: bool = True,
-    loops: Loops,
-    of_agent: AgentFlags,
-    save: AgentFile | None = None,
-    save_to: AgentFile | None = None,
-    save_every: float | None = None,
-    plot: FigureFile | None = None,
-    figure: str | None = None,
-    look: Look,
-    gif: GifFile | None = None,
-    movie: MovieFile | None = None,
-    json: bool = False,
-    typed: Typed,
-) -> int:
-    """Learn in an environment with an agent.
-
-    Learn in an environment with an agent, with one seed or with many.
+class Run:
+    """Run.
 
     Parameters
     ----------
@@ -166,6 +105,60 @@ def train(
         learn once more, and show values and errors (.html, .gif, .mp4)
     json
         print the result as JSON
+    """
+
+    agent_name: str
+    environment: str
+    _: KW_ONLY
+    flags: EnvFlags
+    length: Length
+    seed: int | None = None
+    seeds: int | None = None
+    fail_fast: bool = False
+    evaluate_every: int | None = None
+    record_every: int | None = None
+    regret: bool = True
+    loops: Loops
+    of_agent: AgentFlags
+    save: AgentFile | None = None
+    save_to: AgentFile | None = None
+    save_every: float | None = None
+    plot: FigureFile | None = None
+    figure: str | None = None
+    look: Look
+    gif: GifFile | None = None
+    movie: MovieFile | None = None
+    json: bool = False
+    typed: Typed
+
+    @property
+    def from_file(self) -> bool:
+        """Whether the agent has learned before."""
+        return self.agent_name.endswith(".npz")
+
+    def env(self) -> "Env":
+        """The environment."""
+        return self.flags.made(self.environment)
+
+    @property
+    def curve(self) -> str:
+        """The curve that --plot draws, as Python spells it, if no optimum is known."""
+        return (self.figure or "cumulative_reward").replace("-", "_")
+
+    def amounts(self, agent: "Agent", env: "Env") -> Keywords:
+        """How long to learn and how often to evaluate: at the end at least, if the greedy policy can be evaluated."""
+        from rlsuite.experiments.comparing import last_evaluation
+
+        amount, every = self.length.amount(), self.evaluate_every
+        if every is None and (last := last_evaluation(agent, env, max(1, amount))) is not None:
+            every = max(1, amount // 50) if self.plot and self.curve in EVALUATIONS else last
+        return {**self.length.keywords, "evaluate_every": every, "record_every": self.record_every}
+
+
+def train(asked: Run) -> int:
+    """Learn in an environment with an agent.
+
+    Learn in an environment with an agent, with one seed or with many.
 
     Examples
     --------
@@ -173,131 +166,113 @@ def train(
     rlsuite train sarsa FrozenLake-v1 --env is_slippery=false --seeds 10 --plot lake.png
     rlsuite train cliff.npz CliffWalking-v1 --steps 10000 --save cliff.npz
     """
-    for flag, given in {"save": save, "gif": gif, "movie": movie, "save-to": save_to}.items():
-        if given and seeds is not None:
-            raise ParameterError(f"--{flag} needs a single agent, and --seeds trains several: give --seed instead")
-    if seed is not None and seeds is not None:
-        raise ParameterError("--seed is one run, and --seeds are several: leave one of them out")
-    if figure and not plot:
+    if asked.seeds is not None:
+        for flag in ("seed", "save", "gif", "movie", "save_to"):
+            if getattr(asked, flag) is not None:
+                raise ParameterError(
+                    f"--{in_dashes(flag)} is of a single run, and --seeds are several: leave one of them out"
+                )
+    if asked.figure and not asked.plot:
         raise ParameterError("--figure applies only to the figure of --plot: add --plot FILE.png")
-    asked = Asked(
-        agent_name,
-        environment,
-        flags,
-        length,
-        seeds,
-        evaluate_every,
-        record_every,
-        regret,
-        of_agent,
-        plot,
-        figure,
-        typed,
-    )
-    drawn = look.of(plot)
-    if plot:
+    drawn = asked.look.of(asked.plot)
+    if asked.plot:
         check_figures([asked.curve])
     import_packages()
-    agent = _saved_agent(asked) if asked.from_file else of_agent.made(agent_name)
-    shown = drawn_env(environment, flags.keywords, "rgb_array") if gif else None
-    if movie:
+    agent = _saved_agent(asked) if asked.from_file else asked.of_agent.made(asked.agent_name)
+    shown = drawn_env(asked.environment, asked.flags.keywords, "rgb_array") if asked.gif else None
+    if asked.movie:
         _check_movie(asked)
     try:
         with compiling_message():
-            if seeds is None:
-                results = _one_seed(asked, agent, seed, loops, {"save_to": save_to, "save_every": save_every})
-            else:
-                results = _many_seeds(asked, agent, seeds, loops, fail_fast)
+            results = _one_seed(asked, agent) if asked.seeds is None else _many_seeds(asked, agent, asked.seeds)
     except RlsuiteError:
         raise
     except Exception as error:  # whatever the user's environment or agent raises
         from rlsuite.training.failures import in_words, where_raised
 
         where = f" ({where_raised(error)})" if where_raised(error) else ""
-        raise LearningError(
-            f"the environment or the agent raised {in_words(error)}{where}; --debug prints the traceback"
-        ) from error
-    if save:
-        agent.save(save)
-    if plot:
+        reason = next(iter(unmet()), "--debug prints the traceback")
+        raise LearningError(f"the environment or the agent raised {in_words(error)}{where}; {reason}") from error
+    if asked.save:
+        agent.save(asked.save)
+    if asked.plot:
         from rlsuite.plotting import figures
         from rlsuite.plotting.figure import write
 
         known = all(record.regret.size for record in results.records)
-        write(plot, figures()["regret" if known and not figure else asked.curve], results, **drawn)
-    if gif and shown is not None:
+        figure = figures()["regret" if known and not asked.figure else asked.curve]
+        write(asked.plot, figure, results, **drawn)
+    if asked.gif and shown is not None:
         from rlsuite.environments.finding import closed
         from rlsuite.rendering import write_gif
 
-        with closed(shown), drawing(environment):
-            write_gif(gif, _frames(agent, shown, results.records[0].seed))
-    if movie:
+        with closed(shown), drawing(asked.environment):
+            write_gif(asked.gif, _frames(agent, shown, results.records[0].seed))
+    if asked.movie:
         from rlsuite.plotting import learning_movie
 
         how: Keywords = {"steps": agent.steps_, "frames": min(20, agent.steps_), "seed": results.records[0].seed}
-        learning_movie(movie, of_agent.made(agent_name), flags.made(environment), **how)
-    files = {"save": save, "plot": plot, "gif": gif, "movie": movie}
-    report(asked, agent, results, {flag: path for flag, path in files.items() if path}, save or save_to, json)
+        learning_movie(asked.movie, asked.of_agent.made(asked.agent_name), asked.env(), **how)
+    report(asked, agent, results)
     return 1 if results.failures else 0
 
 
-def _saved_agent(asked: Asked) -> "Agent":
+def _saved_agent(asked: Run) -> "Agent":
     """The agent of a file; its parameters are those of the file, too."""
     from rlsuite.registry import load
 
     file = asked.agent_name
     if asked.seeds is not None:
         raise ParameterError(f"{file} holds a single agent, and --seeds trains several: give --seed, or none")
-    for pair in asked.agent_flags.agent:
+    for pair in asked.of_agent.agent:
         typed = in_dashes(pair.partition("=")[0]).rstrip("-")
         raise ParameterError(f"--{typed}: the parameters of the agent are those in {file}")
     return load(file)
 
 
-def _check_movie(asked: Asked) -> None:
+def _check_movie(asked: Run) -> None:
     """Raise before learning if the environment has no grid, or if what is to be shown began in a file."""
     from rlsuite.environments.finding import closed
     from rlsuite.rendering import GridLayout
 
     if asked.from_file:
         raise ParameterError("--movie shows learning from the beginning: name the agent in place of its file")
-    with closed(asked.flags.made(asked.environment)) as env:
+    with closed(asked.env()) as env:
         GridLayout.from_env(env)
 
 
-def _one_seed(asked: Asked, agent: "Agent", seed: int | None, loops: Loops, kept: Keywords) -> "Results":
+def _one_seed(asked: Run, agent: "Agent") -> "Results":
     from rlsuite.training.results import Results
     from rlsuite.training.train import own_options
 
-    env = asked.flags.made(asked.environment)
-    taken = signature(agent.learn).parameters
+    env, taken = asked.env(), signature(agent.learn).parameters
+    kept: Keywords = {"save_to": asked.save_to, "save_every": asked.save_every}
     for name, value in kept.items():
         if value is not None and name not in taken:
             raise ParameterError(
                 f"--{in_dashes(name)}: {type(agent).__name__} saves what it has learned at the end alone: --save"
             )
-    how: Keywords = loops.keywords
+    how: Keywords = asked.loops.keywords
     options: Keywords = {"regret": asked.regret, **kept, **own_options(agent, how["loop"], how["tabulate"], None)}
     own: Keywords = {name: value for name, value in options.items() if name in taken}
-    _say_if_endless(agent, env, loops)
-    seed = secrets.randbelow(2**31) if seed is None and not asked.from_file else seed
-    _say_what_begins(asked, agent, "" if seed is None else f", seed {seed}")
+    seed = secrets.randbelow(2**31) if asked.seed is None and not asked.from_file else asked.seed
+    _say_what_begins(asked, agent, env, "" if seed is None else f", seed {seed}")
     agent.learn(env, **asked.amounts(agent, env), seed=seed, progress=is_watched(), **own)
     return Results(type(agent).__name__, asked.environment, [agent.record_], gamma=agent.gamma)
 
 
-def _many_seeds(asked: Asked, agent: "Agent", seeds: int, loops: Loops, fail_fast: bool) -> "Results":
+def _many_seeds(asked: Run, agent: "Agent", seeds: int) -> "Results":
     from rlsuite.training.train import train
 
-    env = asked.flags.made(asked.environment)
-    _say_if_endless(agent, env, loops)
-    _say_what_begins(asked, agent, f", {seeds} seeds")
-    how: Keywords = {"regret": asked.regret, "fail_fast": fail_fast, "progress": is_watched(), **loops.keywords}
+    env, loops = asked.env(), asked.loops
+    _say_what_begins(asked, agent, env, f", {seeds} seeds")
+    how: Keywords = {"regret": asked.regret, "fail_fast": asked.fail_fast, "progress": is_watched(), **loops.keywords}
     results = train(agent, env, **asked.amounts(agent, env), seeds=seeds, workers=loops.cores, **how)
     return replace(results, environment=asked.environment)
 
 
-def _say_what_begins(asked: Asked, agent: "Agent", seeds: str) -> None:
+def _say_what_begins(asked: Run, agent: "Agent", env: "Env", seeds: str) -> None:
+    _say_if_endless(agent, env, asked.loops)
     unit = "episodes" if asked.length.episodes else agent.counts
     print_progress(f"{type(agent).__name__} learns in {asked.environment}: {asked.length.amount():,} {unit}{seeds}")
 
@@ -341,25 +316,17 @@ def _frames(agent: "Agent", env: "Env", seed: int) -> Any:
             return
 
 
-def report(
-    asked: Asked, agent: "Agent", results: "Results", written: dict[str, str], file: str | None, as_json: bool
-) -> None:
+def report(asked: Run, agent: "Agent", results: "Results") -> None:
     """Print the result of learning.
 
     Parameters
     ----------
-    asked : Asked
+    asked : Run
         What was typed.
     agent : Agent
         The agent that learned; for many seeds, its copies did.
     results : Results
         The results of learning.
-    written : dict of str to str
-        The files that were written, by flag.
-    file : str or None
-        The one of them with which learning can continue.
-    as_json : bool
-        Whether it is for machines.
     """
     from rlsuite.core.described import describe
     from rlsuite.experiments import compare
@@ -372,7 +339,8 @@ def report(
     agreement = _agreement(asked, agent, records[0]) if len(records) == 1 else None
     learning = sum(record.seconds for record in records)
     compiling = sum(record.compiling_seconds for record in records)
-    if as_json:
+    written = {flag: path for flag in ("save", "plot", "gif", "movie") if (path := getattr(asked, flag))}
+    if asked.json:
         seeds = [record.seed for record in records]
         facts = {"agent": describe(agent), "seeds": seeds, "loop": loops, "loop_reason": records[0].loop_reason}
         facts["unit"] = results.unit
@@ -429,10 +397,10 @@ def report(
     if longer is not None:
         print_note(f"{TRIALS} runs of {longer:,} {results.unit} were tried: their greedy policies reach an end")
     figure = ["--figure", "value-error"] if row.measure == VALUE_ERROR and not asked.figure else []
-    print_note(f"next: {_next(asked, file, longer, solvable=records[0].optimal_value is not None, figure=figure)}")
+    print_note(f"next: {_next(asked, longer, solvable=records[0].optimal_value is not None, figure=figure)}")
 
 
-def _agreement(asked: Asked, agent: "Agent", record: "Record") -> "QAgreement | None":
+def _agreement(asked: Run, agent: "Agent", record: "Record") -> "QAgreement | None":
     """How close learned action values are to the optimal ones, where both are tables of the same states; else None."""
     if record.optimal_value is None:
         return None
@@ -502,7 +470,7 @@ def _is_endless(record: "Record") -> bool:
     return record.optimal_value is None or bool(record.evaluation[-1] < record.optimal_value - _slack(record))
 
 
-def _longer(asked: Asked, agent: "Agent", records: "Sequence[Record]") -> int | None:
+def _longer(asked: Run, agent: "Agent", records: "Sequence[Record]") -> int | None:
     """How long runs have to be for greedy policies that reach an end, found by trying; None if that is not known."""
     from rlsuite.training.train import train
 
@@ -515,7 +483,7 @@ def _longer(asked: Asked, agent: "Agent", records: "Sequence[Record]") -> int | 
         if TRIALS * factor * steps > MOST_STEPS:
             return None
         length: Keywords = {"steps" if counts else "episodes": factor * amount}
-        env = asked.flags.made(asked.environment)
+        env = asked.env()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RlsuiteWarning)  # said of the run itself
             try:
@@ -532,7 +500,7 @@ def _slack(record: "Record") -> float:
     return 1e-6 * max(1.0, abs(record.optimal_value or 0.0))
 
 
-def _next(asked: Asked, file: str | None, longer: int | None, *, solvable: bool, figure: Sequence[str]) -> str:
+def _next(asked: Run, longer: int | None, *, solvable: bool, figure: Sequence[str]) -> str:
     """The command that a user will want next, with the keywords that were typed; `longer` is a length that works."""
     if longer is not None:
         flag = "--episodes" if asked.length.episodes else "--steps"
@@ -540,6 +508,7 @@ def _next(asked: Asked, file: str | None, longer: int | None, *, solvable: bool,
         typed = _without(asked.typed.words, (*SINGLE_AGENT_FLAGS, "--seeds", flag))
         return command(*typed, flags=[flag, str(longer), "--seeds", "30", *plot])
     if asked.from_file:
+        file = asked.save or asked.save_to
         if not file:
             return command(*asked.typed.words, flags=["--save", "agent.npz"])
         return command("train", file, asked.environment, env=asked.flags.words)
@@ -550,7 +519,7 @@ def _next(asked: Asked, file: str | None, longer: int | None, *, solvable: bool,
         return command(*asked.typed.words, flags=["--plot", "curve.png", *figure])
     if not solvable:
         return command("check", asked.environment, env=asked.flags.words)
-    gamma = [word for pair in asked.agent_flags.agent if pair.startswith("gamma=") for word in ("--gamma", pair[6:])]
+    gamma = [word for pair in asked.of_agent.agent if pair.startswith("gamma=") for word in ("--gamma", pair[6:])]
     return command("solve", asked.environment, env=asked.flags.words, flags=[*gamma, "--show"])
 
 

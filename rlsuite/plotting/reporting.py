@@ -27,7 +27,7 @@ from rlsuite.core.described import Plain
 from rlsuite.core.files import replacing
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.finding import find_env
-from rlsuite.errors import MissingPackage, ParameterError, RlsuiteError, RlsuiteWarning
+from rlsuite.errors import ParameterError, RlsuiteError, RlsuiteWarning
 from rlsuite.experiments import Comparison, compare, load_results
 from rlsuite.experiments.aggregates import aggregate, interquartile_mean
 from rlsuite.experiments.experiment import Experiment
@@ -113,8 +113,6 @@ def write_report(results: str | os.PathLike[str] | Comparison, path: str | os.Pa
         If the file's suffix is not .html, or ``results`` is something else.
     FileError
         If the folder holds no results, or the file cannot be written.
-    MissingPackage
-        If Jinja2 is not installed.
     """
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
@@ -125,10 +123,8 @@ def write_report(results: str | os.PathLike[str] | Comparison, path: str | os.Pa
             "results of rlsuite.train, write_report(rlsuite.compare([results]), path)"
         )
     run: dict[str, Any] = {"config": {}} if isinstance(results, Comparison) else read_run(Path(results))
-    try:
-        from jinja2 import Environment, StrictUndefined
-    except ImportError as error:
-        raise MissingPackage("reports need Jinja2, which is not installed: pip install 'rlsuite[report]'") from error
+    from jinja2 import Environment, StrictUndefined
+
     found = results.results if isinstance(results, Comparison) else load_results(results)
     config: Config = run["config"]
     sections = _sections(found)

@@ -76,7 +76,6 @@ def test_files(rlsuite, tmp_path):
     assert "environment & agent & seeds & value of the greedy policy & 95" in (tmp_path / "table.tex").read_text()
     assert rlsuite("compare", *TWO, "--seeds", 2, "--plot", "values.svg").code == 0
     assert "sarsa" in (tmp_path / "values.svg").read_text()
-    pytest.importorskip("jinja2")
     assert rlsuite("compare", *TWO, "--seeds", 2, "--report", "pages.html").code == 0
     assert "<h1>pages</h1>" in (tmp_path / "pages.html").read_text()
 

@@ -251,7 +251,6 @@ def test_mistakes_in_tables_of_figures(rlsuite, small, entry, sentence):
 
 
 def test_a_report_is_written_beside_the_results(rlsuite, tmp_path):
-    pytest.importorskip("jinja2")
     (tmp_path / "one.toml").write_text(
         "steps = 50\nseeds = 2\nfigures = ['regret']\nenvironments = [{id = 'FrozenLake-v1'}]\n"
         "agents = [{name = 'sarsa'}]\n"

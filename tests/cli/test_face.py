@@ -129,7 +129,6 @@ def test_every_help_ends_with_examples(rlsuite):
 @pytest.mark.slow
 def test_the_examples_of_every_help_run_one_after_the_other(rlsuite, tmp_path, tiger_file):
     pytest.importorskip("optuna")
-    pytest.importorskip("jinja2")
     for name, text in {"maze.py": MAZE, "study.toml": STUDY, "batch.toml": BATCH}.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "rolls.csv").write_text("\n".join(["observation", *"1626641666263234512345"]), encoding="utf-8")
@@ -222,7 +221,7 @@ def test_version(rlsuite):
         ),
         (
             ["train", "sarsa", "FrozenLake-v1", "--seed", "5", "--seeds", "5"],
-            "--seed is one run, and --seeds are several: leave one of them out",
+            "--seed is of a single run, and --seeds are several: leave one of them out",
         ),
         (["run", "nowhere.toml"], "there is no file nowhere.toml"),
         (["run", "."], "cannot read .: Is a directory"),

@@ -4,6 +4,7 @@ import warnings
 import gymnasium
 
 import rlsuite as rl
+from rlsuite.cli import listing
 from rlsuite.registry import learner_classes
 from rlsuite.synonyms import in_dashes
 
@@ -176,3 +177,14 @@ def test_as_json_and_why_loops_are_not_compiled(rlsuite, monkeypatch):
     facts = json.loads(rlsuite("doctor", "--json").out)
     assert facts["loops"] == "numba cannot be imported (it is too old)"
     assert facts["cores"] >= 1
+
+
+def test_a_release_that_is_too_old_is_named_with_the_command_that_mends_it(rlsuite, monkeypatch):
+    needed = listing._installed
+    monkeypatch.setattr(listing, "_installed", lambda name: "1.26.4" if name == "numpy" else needed(name))
+    said = "numpy 1.26.4 is installed, rlsuite needs >=2.1: pip install -U 'numpy>=2.1'"
+    done = rlsuite("doctor")
+    assert (done.code, said in done.out) == (1, True)
+    monkeypatch.setattr("rlsuite.environments.facts.facts_of", lambda env: [][0])
+    done = rlsuite("envs")
+    assert (done.code, done.err) == (2, f"rlsuite: error: IndexError: list index out of range; {said}\n")

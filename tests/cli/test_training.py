@@ -351,11 +351,11 @@ def test_two_agents_are_answered_with_the_command_that_compares_them(rlsuite):
         (["--figure", "regret"], "--figure applies only to the figure of --plot: add --plot FILE.png"),
         (
             ["--seeds", "3", "--save", "a.npz"],
-            "--save needs a single agent, and --seeds trains several: give --seed instead",
+            "--save is of a single run, and --seeds are several: leave one of them out",
         ),
         (
             ["--seeds", "3", "--gif", "a.gif"],
-            "--gif needs a single agent, and --seeds trains several: give --seed instead",
+            "--gif is of a single run, and --seeds are several: leave one of them out",
         ),
     ],
 )
@@ -449,7 +449,7 @@ def test_a_movie(rlsuite, tmp_path):
     assert rlsuite("solve", "rlsuite/Tiger-v0", "--gamma", "0.9", "--movie", "tiger.html").code == 0
     assert "observed hear " in (tmp_path / "tiger.html").read_text("utf-8")
     for words, said in (
-        (["train", "q-learning", *lake, "--seeds", "2"], "--movie needs a single agent"),
+        (["train", "q-learning", *lake, "--seeds", "2"], "--movie is of a single run"),
         (["train", "q-learning", "Taxi-v4", "--movie", "taxi.html"], "Taxi-v4"),
         (["solve", "Taxi-v4", "--movie", "taxi.html"], "Taxi-v4 has no grid to draw"),
         (["solve", "FrozenLake-v1", "--movie", "lake.png"], "--movie"),

@@ -16,7 +16,10 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-OF_PYODIDE = {"matplotlib", "numpy", "pillow", "scikit-learn", "scipy", "tqdm", "typing-extensions"}
+OF_PYODIDE = {
+    *("cloudpickle", "jinja2", "joblib", "matplotlib", "numpy", "packaging", "pillow", "scikit-learn", "scipy"),
+    *("tqdm", "typing-extensions"),
+}
 """Packages that Pyodide has, as its list of them says."""
 
 

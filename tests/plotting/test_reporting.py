@@ -5,13 +5,12 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from xml.etree import ElementTree
 
 import pytest
 
 import rlsuite as rl
-from rlsuite.errors import FileError, MissingPackage, ParameterError
+from rlsuite.errors import FileError, ParameterError
 from rlsuite.experiments import Experiment, load_results
 from rlsuite.plotting import reporting, write_report
 
@@ -36,7 +35,6 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def page(folder):
-    pytest.importorskip("jinja2")
     return write_report(folder, folder / "report.html").read_text()
 
 
@@ -101,7 +99,6 @@ def test_a_page_is_small_whatever_the_experiment_is(folder, page, tmp_path, monk
 
 
 def test_an_unfinished_experiment_says_so(folder, tmp_path):
-    pytest.importorskip("jinja2")
     shutil.copytree(folder, tmp_path / "two")
     kept = json.loads((folder / "run.json").read_text())
     kept["config"]["seeds"] = [0, 1, 2, 5]
@@ -123,7 +120,7 @@ def test_the_same_results_give_the_same_page(folder, page):
     assert "How to repeat it" not in other
 
 
-def test_mistakes(folder, tmp_path, monkeypatch):
+def test_mistakes(folder, tmp_path):
     with pytest.raises(ParameterError, match=r"must end with \.html"):
         write_report(folder, tmp_path / "report.pdf")
     with pytest.raises(FileError, match="holds no results"):
@@ -132,9 +129,6 @@ def test_mistakes(folder, tmp_path, monkeypatch):
         write_report([], tmp_path / "report.html")
     with pytest.raises(FileError, match=r"two.toml holds no results of an experiment: it is a file"):
         write_report(folder.parent / "two.toml", tmp_path / "report.html")
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MissingPackage, match=r"pip install 'rlsuite\[report\]'"):
-        write_report(folder, tmp_path / "report.html")
 
 
 CLICKS = """

@@ -521,7 +521,7 @@ def _loaded(name: str) -> RecordedDataset:
     except ImportError as error:
         raise MissingPackage(
             f"reading the data set {name!r} needs Minari, which is not installed, or not completely ({error}): "
-            "pip install 'minari[hdf5]'"
+            "pip install 'rlsuite[minari]'"
         ) from error
     except FileNotFoundError as error:
         raise ParameterError(
