@@ -207,7 +207,7 @@ def test_a_belief_over_many_states():
         (["umbrella.npz", "0", "--smoth"], "unknown flag '--smoth'; did you mean '--smooth'?"),
         (["nothing.npz", "0"], "there is no file nothing.npz"),
         (["empty.txt", "0"], "empty.txt: unknown suffix '.txt' (choices: .drn, .jani, .mdp, "),
-        (["umbrella.npz", "0", "2"], "z[t=1] is 2; the symbols are 0..1, and -1 is a missing one"),
+        (["umbrella.npz", "0", "2"], "z[t=1] is 2; the symbols are 0..1 (n_symbols=2), and -1 or NaN is a missing one"),
         (["umbrella.npz", "0.5"], "z[t=0] is 0.5; the symbols are 0..1"),
         (["umbrella.npz", "0", "rain"], "the observation 'rain' at t=1 is not a number; ? stands for a missing one"),
         (["sure.npz", "0", "1"], "z[t=1] is 1, which is impossible after what was seen before"),

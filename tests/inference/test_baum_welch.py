@@ -452,7 +452,12 @@ def test_progress_is_shown_on_stderr(capsys):
         ([[0, 1], []], {}, ModelError, "sequence 1 is empty"),
         ([0, 7], {}, ModelError, r"z\[t=1\] is 7; the symbols are 0\.\.1"),
         ([0, 1], {"states": [0]}, ModelError, r"states has shape \(1,\), not \(2,\)"),
-        ([0, 1], {"states": [0, 2]}, ModelError, r"states\[1\] is 2; the states are 0\.\.1, and -1 is a missing one"),
+        (
+            [0, 1],
+            {"states": [0, 2]},
+            ModelError,
+            r"states\[1\] is 2; the states are 0\.\.1 .n_states=2., and -1 or NaN is a missing one",
+        ),
         ([[0, 1]], {"states": [[0, 1], [1]]}, ModelError, "states has 2 sequences, but z has 1"),
         ([[0, 1]], {"states": [[0, 1, 1]]}, ModelError, r"states\[0\] has shape \(3,\), not \(2,\)"),
         ([0, 1], {"frozen": ["emision"]}, ParameterError, "unknown part in frozen 'emision'; did you mean 'emission'"),

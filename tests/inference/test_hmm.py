@@ -65,7 +65,7 @@ def test_labels_are_checked() -> None:
     ("z", "lengths", "message"),
     [
         ([], None, "z holds no observations"),
-        ([0, 1, 2], None, r"z\[t=2\] is 2; the symbols are 0..1, and -1 is a missing one"),
+        ([0, 1, 2], None, r"z\[t=2\] is 2; the symbols are 0..1 .n_symbols=2., and -1 or NaN is a missing one"),
         ([0, -2], None, r"z\[t=1\] is -2"),
         ([0.5], None, r"z\[t=0\] is 0.5"),
         (["rain"], None, "z has dtype"),

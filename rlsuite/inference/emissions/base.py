@@ -53,8 +53,8 @@ def whole_numbers(z: ArrayLike, what: str, below: int | None) -> IndexArray:
     [0, 2, -1]
     """
     given = validation.array("z", z)
-    named = "whole numbers from 0" if below is None else f"0..{below - 1}"
-    allowed = f"the {what} are {named}, and -1 is a missing one"
+    named = "whole numbers from 0" if below is None else f"0..{below - 1} (n_{what}={below})"
+    allowed = f"the {what} are {named}, and -1 or NaN is a missing one"
     if given.dtype.kind == "f":
         broken = (given != np.floor(given)) & ~np.isnan(given) | np.isinf(given)
         if broken.any():

@@ -347,7 +347,7 @@ def test_what_is_frozen_is_not_free(name, frozen, number):
 @pytest.mark.parametrize(
     ("name", "z", "message"),
     [
-        ("categorical", [0, 3], r"z\[t=1\] is 3; the symbols are 0\.\.2, and -1 is a missing one"),
+        ("categorical", [0, 3], r"z\[t=1\] is 3; the symbols are 0\.\.2 .n_symbols=3., and -1 or NaN is a missing one"),
         ("categorical", [0, -2], r"z\[t=1\] is -2; the symbols are 0\.\.2"),
         ("categorical", [0.5], r"z\[t=0\] is 0\.5; the symbols"),
         ("categorical", ["a"], "z has dtype"),
