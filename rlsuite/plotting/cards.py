@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import fields
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from rlsuite.models import MDP, POMDP, MarkovChain
     from rlsuite.planning import AlphaVectorSolution, BeliefPlan, ConstrainedSolution, ParetoFront, Solution
     from rlsuite.planning.pomdp.policy_graphs import PolicyGraph
-    from rlsuite.planning.questions.answers import GoalSolution
     from rlsuite.rendering import GridLayout
     from rlsuite.training.judging import PolicyReport
     from rlsuite.training.results import Results
@@ -274,18 +273,15 @@ def _of_chain(chain: "MarkovChain") -> Card:
     return Card("MarkovChain", facts, figures=[partial(diagram, chain)])
 
 
-@card_of("HMM")
-def _of_hmm(hmm: "HMM") -> Card:
+@card_of("HMM", "HSMM")
+def _of_hmm(hmm: "HMM | HSMM") -> Card:
     facts = {"states": hmm.n_states, "emission": type(hmm.emission).__name__}
-    return Card(type(hmm).__name__, facts, figures=[partial(diagram, hmm)])
-
-
-@card_of("HSMM")
-def _of_hsmm(hsmm: "HSMM") -> Card:
-    facts = {"states": hsmm.n_states, "emission": type(hsmm.emission).__name__}
-    lasts = [f"{mean:.4g}" for mean in hsmm.durations.mean.tolist()]
-    table = {"state": names(hsmm.state_labels, hsmm.n_states, "state"), "mean duration": lasts}
-    return Card(type(hsmm).__name__, {**facts, "durations": type(hsmm.durations).__name__}, table)
+    table: Table = {}
+    if (durations := getattr(hmm, "durations", None)) is not None:
+        facts["durations"] = type(durations).__name__
+        lasts = [f"{mean:.4g}" for mean in durations.mean.tolist()]
+        table = {"state": names(hmm.state_labels, hmm.n_states, "state"), "mean duration": lasts}
+    return Card(type(hmm).__name__, facts, table, figures=[partial(diagram, hmm)])
 
 
 @card_of("OnlineFilter")
@@ -301,9 +297,11 @@ def _of_filter(online: "OnlineFilter") -> Card:
 def _of_solution(solution: "Solution") -> Card:
     mdp = solution.lookahead.mdp
     layout = mdp.layout
-    start = ("cost at the start", -1.0) if mdp.costs else ("value at the start", 1.0)
+    sign, what = (-1.0, "cost") if mdp.costs else (1.0, "value")
+    if isinstance(asked := getattr(solution, "WHAT", None), str):  # an answer to a question
+        sign, what = 1.0, f"{cast('Any', solution).objective} {asked}"
     facts = {
-        start[0]: f"{start[1] * solution.value_at_start:.6g}",
+        f"{what} at the start": f"{sign * solution.value_at_start:.6g}",
         "error at most": f"{solution.error_bound:.3g}",
         "converged": solution.converged,
         "method": f"{solution.method}, {counted(solution.iterations, 'iteration')}",
@@ -313,14 +311,6 @@ def _of_solution(solution: "Solution") -> Card:
     in_line = [partial(state_values, solution)] if mdp.n_states <= MOST_POINTS else []
     figures = [*on_grid, *in_line]
     return Card(_titled(type(solution).__name__, mdp.name), facts, solution.columns(), figures=figures)
-
-
-@card_of("GoalSolution")
-def _of_answer(answer: "GoalSolution") -> Card:
-    card = _of_solution(answer)
-    facts = {f"{answer.objective} {answer.WHAT} at the start": f"{answer.value_at_start:.6g}", **card.facts}
-    facts = {name: fact for name, fact in facts.items() if name not in ("value at the start", "cost at the start")}
-    return card._replace(facts=facts, figures=card.figures if np.isfinite(answer.value).all() else [])
 
 
 @card_of("ConstrainedSolution")

@@ -29,7 +29,7 @@ from rlsuite.plotting.figure import (
     takes_look,
 )
 from rlsuite.plotting.figure_list import figure_of
-from rlsuite.plotting.intervals import Curve, draw_curves
+from rlsuite.plotting.intervals import Curve, draw_curves, label_ends
 from rlsuite.plotting.labels import in_title, is_agent
 from rlsuite.plotting.style import MOST_NAMES, OPTIMUM, Look, Palette
 from rlsuite.training.results import UNKNOWN, Bounds, Record, Results, mean_bounds
@@ -163,9 +163,8 @@ def cumulative_reward(results: "Given | Sequence[Given]", **look: Unpack[CurveKe
     RlsuiteWarning
         If an agent has one seed only.
     """
-    runs = _checked(results, "cumulative_reward")
+    runs, curves = _measured(results, "cumulative_reward")
     optima = _optima(runs, runs[0].unit)
-    curves = _measured(runs, "cumulative_reward")
     return _draw(runs, curves, "cumulative reward", [], look, optima=optima, grows=True)
 
 
@@ -193,10 +192,10 @@ def regret(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]) ->
     RlsuiteWarning
         If an agent has one seed only.
     """
-    runs = _checked(results, "regret")
+    runs, curves = _measured(results, "regret")
     _require(runs, lambda record: record.regret.size > 0, "no regret: the optimum of {environment} is not known{why}")
     note = "Regret: sum of V*(s) - Q*(s, a) over the steps so far."
-    return _draw(runs, _measured(runs, "regret"), "regret", [note], look, sign=-1.0)
+    return _draw(runs, curves, "regret", [note], look, sign=-1.0)
 
 
 @figure_of("results")
@@ -223,8 +222,8 @@ def evaluation(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]
     RlsuiteWarning
         If an agent has one seed only.
     """
-    runs = _checked(results, "evaluation")
-    curves, which = _measured(runs, "evaluation"), _policy_of(runs)
+    runs, curves = _measured(results, "evaluation")
+    which = _policy_of(runs)
     note = f"Value: expected return of the {which} from the start, discounted as the agent does."
     optima = _optima(runs)
     return _draw(runs, curves, f"discounted value of the {which}", [note], look, optima=optima)
@@ -254,8 +253,8 @@ def evaluation_return(results: "Given | Sequence[Given]", **look: Unpack[CurveKe
     RlsuiteWarning
         If an agent has one seed only.
     """
-    runs = _checked(results, "evaluation_return")
-    curves, which = _measured(runs, "evaluation_return"), _policy_of(runs)
+    runs, curves = _measured(results, "evaluation_return")
+    which = _policy_of(runs)
     _require(
         runs,
         lambda record: bool(np.isfinite(record.evaluation_return).all()),
@@ -297,8 +296,7 @@ def value_error(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords
     RlsuiteWarning
         If an agent has one seed only.
     """
-    runs = _checked(results, "value_error")
-    curves = _measured(runs, "value_error")
+    runs, curves = _measured(results, "value_error")
     _require(
         runs,
         lambda record: record.value_error.size > 0,
@@ -420,9 +418,9 @@ BOUNDS: Final[Mapping[str, Literal["value_bounds", "return_bounds"]]] = {
 """Bounds of what is evaluated, by curve."""
 
 
-def _measured(runs: list[Results], name: str) -> list[Curve]:
-    """One quantity of each agent at the times at which it was measured; sums begin with 0."""
-    summed = name in SUMS
+def _measured(results: "Given | Sequence[Given]", name: str) -> tuple[list[Results], list[Curve]]:
+    """The results, and one quantity of each agent at the times at which it was measured; sums begin with 0."""
+    runs, summed = _checked(results, name), name in SUMS
     if not summed:
         _require(runs, lambda record: record.evaluation.size > 0, "no evaluations: train with evaluate_every=")
     curves: list[Curve] = []
@@ -433,7 +431,7 @@ def _measured(runs: list[Results], name: str) -> list[Curve]:
         never_negative = Bounds(0.0) if name in ("regret", "value_error") else UNKNOWN
         bounds = mean_bounds(run.records, BOUNDS[name]) if name in BOUNDS else never_negative
         curves.append(Curve(run.agent, time, samples, bounds))
-    return curves
+    return runs, curves
 
 
 def _draw(
@@ -466,8 +464,11 @@ def _draw(
     pairs = grows and len(seeds) == 1 < min(len(named), *map(len, seeds))
     to = ordered[0] if pairs else None
     said = [*draw_curves(axes, named, look, references=lines, rest=rest, to=to, grows=grows), *notes, *dashed]
-    dress_curves(axes, in_title(runs[0].environment), UNITS[unit or runs[0].unit], quantity)
+    at_ends = grows and look.get("ax") is None  # beside axes of somebody else there may be no room
+    dress_curves(axes, in_title(runs[0].environment), UNITS[unit or runs[0].unit], quantity, legend=not at_ends)
     count_along(axes)  # steps and episodes are whole numbers
+    if at_ends:
+        label_ends(axes)
     return finish(axes, look, said)
 
 

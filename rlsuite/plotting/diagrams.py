@@ -1,7 +1,7 @@
 """A model as a diagram: a node for each state, an arrow for each way from one to another."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rlsuite.errors import ParameterError
 from rlsuite.plotting.figure import CAPTION_INK, AxesKeywords, takes_look
 from rlsuite.plotting.figure_list import figure_of
-from rlsuite.plotting.graphs import MOST_NODES, NODE_LINE, Arrow, Graph, draw_graph, layers, ordered, wrapped
+from rlsuite.plotting.graphs import MOST_NODES, NODE_LINE, Arrow, Graph, draw_graph, in_layers, wrapped
 from rlsuite.plotting.labels import counted, names, title_of_model
 from rlsuite.plotting.style import Palette
 
@@ -31,14 +31,6 @@ LINE: Final = 28
 
 LEAST: Final = 5e-4
 """A probability that is no longer shown as 0."""
-
-
-class _Way(NamedTuple):
-    """One line of the label of an arrow."""
-
-    begin: int
-    end: int
-    text: str
 
 
 @figure_of("solution")
@@ -86,30 +78,27 @@ def diagram(model: "MDP | POMDP | HMM | HSMM | MarkovChain | Solution", **look: 
         given, policy = given.lookahead.mdp, given.policy
     if hasattr(given, "mdp") or hasattr(given, "next_state"):
         mdp: MDP = getattr(given, "mdp", given)
-        hidden = "how hidden states change, " if mdp is not given else ""
+        unseen = "how hidden states change, " if mdp is not given else ""
         best = "the best " if policy is not None else ""
-        on_arrows = f"{hidden}{best}actions, with their probability and {'cost' if mdp.costs else 'reward'}"
+        on_arrows = f"{unseen}{best}actions, with their probability and {'cost' if mdp.costs else 'reward'}"
         return _draw(*_of_mdp(mdp, policy), title_of_model(given), on_arrows, look)
-    size = counted(getattr(given, "n_states", 0), "state")
-    if hasattr(given, "emission"):
-        states = names(given.state_labels, given.n_states, "state")
-        texts = ["\n".join([name, *_seen(given.emission, state)]) for state, name in enumerate(states)]
-        if hasattr(given, "durations"):
-            lasts = given.durations.mean.tolist()
-            texts = [f"{text}\nlasts {mean:.3g} steps" for text, mean in zip(texts, lasts, strict=True)]
-        ways = _of_matrix(given.sparse_transition.toarray())
-        return _draw(texts, ways, given.start > 0.0, None, size, "probabilities", look)
-    if hasattr(given, "recurrent_classes"):
-        n_states: int = given.n_states
-        begins: NDArray[np.bool_] = np.zeros(n_states, dtype=np.bool_)
-        texts, ways = names(given.state_labels, given.n_states, "state"), _of_matrix(given.transition.toarray())
-        return _draw(texts, ways, begins, None, size, "probabilities", look)
-    raise ParameterError(f"diagram draws an MDP, a POMDP, an HMM or a MarkovChain, not a {type(given).__name__}")
+    hidden = hasattr(given, "emission")
+    if not (hidden or hasattr(given, "recurrent_classes")):
+        raise ParameterError(f"diagram draws an MDP, a POMDP, an HMM or a MarkovChain, not a {type(given).__name__}")
+    texts = names(given.state_labels, given.n_states, "state")
+    if hidden:
+        texts = ["\n".join([name, *_seen(given.emission, state)]) for state, name in enumerate(texts)]
+    if hasattr(given, "durations"):
+        lasts = given.durations.mean.tolist()
+        texts = [f"{text}\nlasts {mean:.3g} steps" for text, mean in zip(texts, lasts, strict=True)]
+    ways = _of_matrix((given.sparse_transition if hidden else given.transition).toarray())
+    begins: NDArray[np.bool_] = given.start > 0.0 if hidden else np.zeros(len(texts), dtype=np.bool_)
+    return _draw(texts, ways, begins, None, counted(len(texts), "state"), "probabilities", look)
 
 
 def _of_mdp(
     mdp: "MDP", policy: NDArray[np.int64] | None
-) -> tuple[list[str], list[_Way], NDArray[np.bool_], NDArray[np.bool_]]:
+) -> tuple[list[str], list[Arrow], NDArray[np.bool_], NDArray[np.bool_]]:
     """The names of the states, what leads from one to another, and where episodes begin and end."""
     _check_size(mdp.n_states)
     named = names(mdp.action_labels, mdp.n_actions, "action")
@@ -126,13 +115,13 @@ def _of_mdp(
         known = found.setdefault((pair // mdp.n_actions, after, pair % mdp.n_actions), [0.0, 0.0])
         known[0] += probability
         known[1] += probability * reward
-    ways: list[_Way] = []
+    ways: list[Arrow] = []
     for (state, after, action), (probability, paid) in found.items():
         if probability < LEAST or ends[state] or (policy is not None and policy[state] != action):
             continue
         mean = (-1.0 if mdp.costs else 1.0) * paid / probability
         reward = f", {'cost ' if mdp.costs else ''}{mean:.3g}" if mean else ""
-        ways.append(_Way(state, after, f"{actions[action]}{_share(probability)}{reward}"))
+        ways.append(Arrow(state, after, f"{actions[action]}{_share(probability)}{reward}"))
     return names(mdp.state_labels, mdp.n_states, "state"), ways, mdp.start > 0.0, ends
 
 
@@ -140,10 +129,10 @@ def _share(probability: float) -> str:
     return "" if probability > 1.0 - LEAST else f" {probability:.3g}"
 
 
-def _of_matrix(matrix: NDArray[np.float64]) -> list[_Way]:
+def _of_matrix(matrix: NDArray[np.float64]) -> list[Arrow]:
     _check_size(len(matrix))
     pairs: list[list[int]] = np.argwhere(matrix >= LEAST).tolist()
-    return [_Way(begin, end, f"{matrix[begin, end]:.3g}") for begin, end in pairs]
+    return [Arrow(begin, end, f"{matrix[begin, end]:.3g}") for begin, end in pairs]
 
 
 def _seen(emission: Any, state: int) -> list[str]:
@@ -164,7 +153,7 @@ def _check_size(n_states: int) -> None:
 
 def _draw(
     texts: Sequence[str],
-    ways: list[_Way],
+    ways: list[Arrow],
     begins: NDArray[np.bool_],
     ends: NDArray[np.bool_] | None,
     title: str,
@@ -175,7 +164,7 @@ def _draw(
     position = {state: at for at, state in enumerate(first)}
     together: dict[tuple[int, int], list[str]] = {}
     for way in sorted(ways, key=lambda one: (position[one.begin], position[one.end])):
-        together.setdefault((position[way.begin], position[way.end]), []).append(way.text)
+        together.setdefault((position[way.begin], position[way.end]), []).append(way.name)
     if len(together) > MOST_ARROWS:
         raise ParameterError(f"a diagram of {len(together)} arrows is too full to be read (at most {MOST_ARROWS})")
     arrows = [
@@ -188,18 +177,7 @@ def _draw(
         colours=[CAPTION_INK if end else colour for end in ended],
         thick=set(range(int(begins.sum()))),
         arrows=arrows,
-        in_layers=_in_layers(len(first), arrows),
+        in_layers=in_layers(len(first), arrows),
     )
     known = [("Thick borders: a start.", begins.any()), ("Grey: an end.", any(ended))]
     return draw_graph(graph, title, [f"Arrows: {what}.", *(text for text, holds in known if holds)], look)
-
-
-def _in_layers(n: int, arrows: list[Arrow]) -> list[list[int]]:
-    """The nodes by their least number of steps from the first one; those that are not reached come last."""
-    successors: list[list[int]] = [[] for _ in range(n)]
-    for arrow in arrows:
-        successors[arrow.begin].append(arrow.end)
-    found = layers(successors)
-    reached = {node for layer in found for node in layer}
-    left = [node for node in range(n) if node not in reached]
-    return ordered(successors, [*found, left] if left else found)

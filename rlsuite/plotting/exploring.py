@@ -123,6 +123,8 @@ class Explorer:
         FileError
             If the file cannot be written.
         """
+        from tqdm import tqdm
+
         target = Path(path)
         if target.suffix.lower() != ".html":
             raise ParameterError(f"{path} does not end in .html, the format of pages with sliders")
@@ -133,7 +135,10 @@ class Explorer:
             )
         with replacing(target) as unfinished:
             everywhere = itertools.product(*(range(len(slider.values)) for slider in self.sliders))
-            shown = [self.shown(*at) for at in self._with_progress(everywhere, progress)]
+            bar: Iterable[tuple[int, ...]] = tqdm(
+                everywhere, total=self.n_pictures, desc="pictures", leave=False, disable=not progress
+            )
+            shown = [self.shown(*at) for at in bar]
             if all(one.failed for one in shown):
                 raise ParameterError(f"nothing to show, as each position of the sliders is an error: {shown[0].text}")
             _share_scales([one.ax for one in shown if one.ax is not None])
@@ -145,11 +150,6 @@ class Explorer:
                 )
             unfinished.write_text(text, encoding="utf-8")
         return target
-
-    def _with_progress(self, positions: Iterable[tuple[int, ...]], progress: bool) -> Iterable[tuple[int, ...]]:
-        from tqdm import tqdm
-
-        return tqdm(positions, total=self.n_pictures, desc="pictures", leave=False, disable=not progress)
 
     def widget(self) -> Any:
         """Return the widget that a notebook shows.

@@ -251,11 +251,11 @@ def write_title(ax: "Axes", text: str, above: float = 6.0) -> None:
         keep(title)
 
 
-def dress_curves(ax: "Axes", title: str, x_label: str, y_label: str) -> None:
+def dress_curves(ax: "Axes", title: str, x_label: str, y_label: str, *, legend: bool = True) -> None:
     """Title, labels, light grid lines and a legend above the axes, once all lines are drawn; numbers in full."""
     from matplotlib.ticker import ScalarFormatter
 
-    handles, labels = ax.get_legend_handles_labels()
+    handles, labels = ax.get_legend_handles_labels() if legend else ([], [])
     write_title(ax, title, above=legend_above(ax, dict(zip(labels, handles, strict=True))))
     ax.set_xlabel(x_label, fontsize=LABEL_SIZE, color=INK)
     ax.set_ylabel(y_label, fontsize=LABEL_SIZE, color=INK)
@@ -272,8 +272,8 @@ def dress_curves(ax: "Axes", title: str, x_label: str, y_label: str) -> None:
 
 def write_text(ax: "Axes", x: float, y: float, text: str, size: float, **look: Any) -> None:
     """Write in the middle of a point, by default; dollar signs do not begin a formula."""
-    given: Any = {"va": "center", "color": INK, "parse_math": False, **look}
-    ax.text(x, y, text, fontsize=size, ha="center", **given)
+    given: Any = {"ha": "center", "va": "center", "color": INK, "parse_math": False, **look}
+    ax.text(x, y, text, fontsize=size, **given)
 
 
 def count_along(ax: "Axes") -> None:

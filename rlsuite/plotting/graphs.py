@@ -333,7 +333,9 @@ def policy_graph(plan: "AlphaVectorSolution | PolicyGraph", **look: Unpack[AxesK
         colours=[looks[name].colour for name in done],
         thick={0},
         arrows=arrows,
-        in_layers=_in_layers(graph, acting, arrows),
+        in_layers=in_layers(
+            len(acting), arrows, graph.steps_left if graph.steps_left is None else graph.steps_left[acting]
+        ),
     )
     said = [f"{counted(len(acting), 'node')}: the action to take; the first node has a thick border."]
     return draw_graph(drawn, title_of_model(graph.pomdp), [*said, "Arrows: what is observed then."], look)
@@ -389,15 +391,19 @@ def _arrows(graph: "PolicyGraph", acting: list[int]) -> list[Arrow]:
     return found
 
 
-def _in_layers(graph: "PolicyGraph", acting: list[int], arrows: list[Arrow]) -> list[list[int]]:
-    successors: list[list[int]] = [[] for _ in acting]
+def in_layers(n: int, arrows: list[Arrow], steps_left: NDArray[np.int64] | None = None) -> list[list[int]]:
+    """The nodes by the steps that are left, or else by their least number of steps from the first one.
+
+    Those that are not reached from there come last.
+    """
+    successors: list[list[int]] = [[] for _ in range(n)]
     for arrow in arrows:
         successors[arrow.begin].append(arrow.end)
-    if graph.steps_left is None:
-        return ordered(successors, layers(successors))
-    left: list[int] = graph.steps_left[acting].tolist()
-    times = sorted(set(left), reverse=True)
-    return ordered(successors, [[at for at, t in enumerate(left) if t == own] for own in times])
+    if steps_left is not None:
+        return ordered(successors, [np.flatnonzero(steps_left == t).tolist() for t in np.unique(steps_left)[::-1]])
+    found = layers(successors)
+    rest = sorted(set(range(n)).difference(*found))
+    return ordered(successors, [*found, rest] if rest else found)
 
 
 def wrapped(text: str, letters: int) -> str:

@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Unpack, cast
+from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from rlsuite.errors import ParameterError
 from rlsuite.plotting.figure import (
     CURVE_SIZE,
     LABEL_SIZE,
+    LEGEND_ROW,
+    TICK_SIZE,
     AxesKeywords,
     CurveKeywords,
     dress_curves,
@@ -24,6 +26,7 @@ from rlsuite.plotting.figure import (
     takes_look,
     write_text,
 )
+from rlsuite.plotting.labels import counted
 from rlsuite.plotting.style import OPTIMUM, REST, Look, Palette, drawn, others, unnamed
 from rlsuite.training.results import UNKNOWN, Bounds
 from rlsuite.training.statistics import interval_method, pointwise_band, simultaneous_band
@@ -173,6 +176,19 @@ def draw_curves(
     return [*said, f"No differences to see: {words}."]
 
 
+def label_ends(ax: "Axes") -> None:
+    """Write the name of each line beside its right end, in its colour; one above another where they would overlap."""
+    lines: list[Any] = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
+    lines.sort(key=lambda line: line.get_ydata()[-1])
+    ends = ax.transData.transform([(line.get_xdata()[-1], line.get_ydata()[-1]) for line in lines])
+    heights = ax.transAxes.inverted().transform(ends)[:, 1].clip(0.0, 1.0)
+    steps = np.arange(len(lines)) * LEGEND_ROW / 72.0 * cast("Any", ax.figure).dpi / ax.bbox.height
+    heights = np.maximum.accumulate(heights - steps) + steps
+    for line, height in zip(lines, heights - max(0.0, heights[-1] - 1.0), strict=True):
+        look = {"ha": "left", "color": line.get_color(), "label": unnamed(line.get_label())}
+        write_text(ax, 1.01, height, line.get_label(), TICK_SIZE, transform=ax.transAxes, **look)
+
+
 NOTHING: Final = 1e-5
 """A range below this fraction of the largest number holds nothing to see."""
 
@@ -264,13 +280,9 @@ def _outside(ax: "Axes", lines: Sequence[Line]) -> list[str]:
     (left, right), (low, high) = sorted(ax.get_xlim()), sorted(ax.get_ylim())
     seen = heights[(left <= x) & (x <= right)]
     below, above = seen[seen < low], seen[seen > high]
-    said = [f"{_points(below.size)} below, the lowest {below.min():,.4g}"] if below.size else []
-    said += [f"{_points(above.size)} above, the highest {above.max():,.4g}"] if above.size else []
+    said = [f"{counted(below.size, 'point')} below, the lowest {below.min():,.4g}"] if below.size else []
+    said += [f"{counted(above.size, 'point')} above, the highest {above.max():,.4g}"] if above.size else []
     return [f"Outside: {'; '.join(said)}."] if said else []
-
-
-def _points(number: int) -> str:
-    return f"{number:,} point{'s' if number > 1 else ''}"
 
 
 @takes_look

@@ -218,6 +218,8 @@ def parameter_map(
     ParameterError
         If no result is of a sweep of two parameters, a parameter is unknown, or `at` names no setting of the sweep.
     """
+    from matplotlib.patches import Rectangle
+
     swept, measure = swept_runs(results, measure, "parameter_map")
     best = Sweep(swept, measure).best
     sweep = Sweep([run for run in swept if _agent(run) == _agent(best)], measure)
@@ -242,7 +244,9 @@ def parameter_map(
     axes, scale = open_axes(look, (wide, high)), colour_scale(every_mean, look)
     axes.pcolormesh(means, cmap=scale.cmap, norm=cast("Any", scale.norm), edgecolors="white", linewidth=0.5)
     first, _ = max(shown, key=lambda pair: sign_of(pair[1].measure) * pair[1].mean)
-    axes.add_patch(_frame(values[x].index(first.setting.get(x)), values[y].index(first.setting.get(y))))
+    corner = values[x].index(first.setting.get(x)), values[y].index(first.setting.get(y))
+    look_of_frame: Any = {"fill": False, "edgecolor": "#d55e00", "linewidth": 2.0, "zorder": 3, "clip_on": False}
+    axes.add_patch(Rectangle(corner, 1.0, 1.0, **look_of_frame))
     if means.size <= MOST_NUMBERS:
         _write_numbers(axes, means, scale)
     dress_curves(axes, in_title(best.environment, _agent(best)), x, y)
@@ -283,12 +287,6 @@ def _write_numbers(axes: "Axes", means: FloatArray, scale: "ScalarMappable") -> 
     for ((row, column), mean), ink in zip(np.ndenumerate(means), inks, strict=True):
         if np.isfinite(mean):
             write_text(axes, column + 0.5, row + 0.5, f"{mean:.3g}", 7, color=ink)
-
-
-def _frame(left: float, bottom: float) -> Any:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((left, bottom), 1.0, 1.0, fill=False, edgecolor="#d55e00", linewidth=2.0, zorder=3, clip_on=False)
 
 
 def _ordered(values: Sequence[object]) -> list[Any]:

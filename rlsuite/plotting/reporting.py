@@ -419,7 +419,7 @@ def _thin_out(ax: "Axes", most_points: int) -> None:
 
 def _name_lines(ax: "Axes", agent: str, name: str) -> bool:
     """Give what is drawn of an agent the ids ``name-0``, ``name-1`` ..., if there is anything; they switch it off."""
-    own = [artist for artist in (*ax.lines, *ax.collections) if artist.get_label() in (agent, unnamed(agent))]
+    own = [artist for artist in ax.get_children() if artist.get_label() in (agent, unnamed(agent))]
     for index, artist in enumerate(own):
         artist.set_gid(f"{name}-{index}")
     return bool(own)

@@ -294,18 +294,15 @@ def belief_trace(
     rows.dress()
     count_along(axes)
     axes.set_xlim(-0.5, length + 0.5)
+    total = f"{float(episodes.returns[number]):.6g}".replace("-", "\N{MINUS SIGN}")
     ended = "it ended" if episodes.terminated[number] else "it was cut off"
     said = ["Areas: probability of each state given the actions and observations until then."]
     said.append("Marks: what had been observed, and which action was taken then.")
     return finish(
         axes,
         look,
-        [*said, f"Episode {number}: {counted(length, 'step')}, then {ended}; return {_return(episodes, number)}."],
+        [*said, f"Episode {number}: {counted(length, 'step')}, then {ended}; return {total}."],
     )
-
-
-def _return(episodes: "BeliefEpisodes", number: int) -> str:
-    return f"{float(episodes.returns[number]):.6g}".replace("-", "\N{MINUS SIGN}")
 
 
 def _by_name(happened: NDArray[np.int64], named: list[str], delay: int) -> dict[str, NDArray[np.float64]]:

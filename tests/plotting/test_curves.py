@@ -268,7 +268,9 @@ def test_neither_caption_nor_legend_nor_title_is_cut_off_or_covered(results_of, 
     figure.draw_without_rendering()
     [caption] = [text for text in ax.texts if text.get_gid() == "caption"]
     title = ax.title if ax.title.get_text() else ax._left_title
-    boxes = [artist.get_window_extent() for artist in (caption, ax.xaxis.label, ax.get_legend(), title)]
+    names = [text for text in ax.texts if text is not caption] if ax.get_legend() is None else [ax.get_legend()]
+    assert len(names) in (1, 3)
+    boxes = [artist.get_window_extent() for artist in (caption, ax.xaxis.label, *names, title)]
     for box in boxes:
         assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
         assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1
@@ -279,9 +281,23 @@ def test_neither_caption_nor_legend_nor_title_is_cut_off_or_covered(results_of, 
 
 def test_a_dollar_in_a_name_is_a_dollar(results_of, tmp_path):
     results = [results_of("cost $1", environment="$x"), results_of("cost $2^", environment="$x")]
-    ax = plotting.cumulative_reward(results)
+    ax = plotting.regret(results)
     plotting.save(ax, tmp_path / "dollars.png")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["cost $1", "cost $2^"]
+
+
+def test_names_stand_at_the_ends_of_lines(results_of):
+    ends = {"low": 100.0, "middle": 500.0, "near": 505.0, "high": 900.0}
+    runs = [results_of(label, cumulative_reward=np.linspace(end / 50, end, 50)) for label, end in ends.items()]
+    ax = plotting.cumulative_reward(runs)
+    to_axes = (ax.transData + ax.transAxes.inverted()).transform
+    heights = {text.get_text(): text.get_position()[1] for text in ax.texts if text.get_text() in ends}
+    assert list(heights) == list(ends)
+    for label in ("low", "middle", "high"):
+        assert heights[label] == pytest.approx(to_axes((0, line_of(ax, label).get_ydata()[-1]))[1], abs=0.02)
+    assert heights["near"] - heights["middle"] > 0.05  # else one would cover the other
+    assert {t.get_color() for t in ax.texts} >= {line_of(ax, label).get_color() for label in ends}
+    assert plotting.cumulative_reward(runs, ax=Figure().subplots()).get_legend() is not None
 
 
 def test_what_cannot_be_drawn_is_named(results_of):
