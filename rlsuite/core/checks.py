@@ -241,17 +241,17 @@ def written(count: int) -> str:
 
 
 def seed_list(seeds: int | Sequence[int]) -> list[int]:
-    """Turn a number of seeds into the seeds 0, 1, ...; check a list of them.
+    """Turn a number of seeds into the seeds 0, 1, ...; check a list, or an array, of them.
 
     >>> seed_list(3)
     [0, 1, 2]
     """
+    seeds = seeds.tolist() if isinstance(seeds, np.ndarray) else seeds
     if isinstance(seeds, str) or not isinstance(seeds, Sequence):
         return list(range(whole_amount("seeds", seeds)))
-    chosen = list(seeds)
+    chosen = [whole_number(f"seeds[{index}]", seed, at_least=0) for index, seed in enumerate(seeds)]
     if not chosen:
         raise ParameterError("seeds=[] must be a number of seeds, at least 1, or a list of seeds")
-    chosen = [whole_number(f"seeds[{index}]", seed, at_least=0) for index, seed in enumerate(chosen)]
     if len(set(chosen)) != len(chosen):
         raise ParameterError(f"seeds={seeds!r} has one seed twice: runs with the same seed are not replicates")
     return chosen

@@ -104,7 +104,8 @@ def compare(
     learners = _labelled("agents", cast("Any", agents), _label_agents)
     places = _labelled("envs", cast("Any", envs), label_envs)
     whole_amount("most_seeds", most_seeds)
-    if seeds == "enough" and len(learners) < 2:
+    enough = isinstance(seeds, str) and seeds == "enough"  # an array is not equal to a text
+    if enough and len(learners) < 2:
         raise ParameterError('seeds="enough" tells agents apart: give at least two, or a number of seeds')
     margin_of(margin)  # says what is wrong, before anything is learned
     for agent in learners.values():
@@ -129,13 +130,13 @@ def compare(
                 label=label,
             )
 
-        if seeds == "enough":
+        if enough:
             level = LEVEL / (math.comb(len(learners), 2) * len(places))
             found[where] = _enough(where, list(learners), learned, margin, most_seeds, level)
         else:
-            chosen = seed_list(seeds)
+            chosen = seed_list(cast("Sequence[int]", seeds))
             found[where] = [learned(label, chosen) for label in learners]
-    return Comparison(found, margin if seeds == "enough" else None)
+    return Comparison(found, margin if enough else None)
 
 
 def last_evaluation(agent: "Agent", env: str | Env, amount: int | None) -> int | None:

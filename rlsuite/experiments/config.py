@@ -116,8 +116,6 @@ class Settings(SaysWhatToWrite):
         Budget.of(self.steps, self.episodes, self.evaluate_every, self.record_every)
         for name, value in self.timing.items():  # 1e4 is 10,000
             object.__setattr__(self, name, int(value))
-        if not isinstance(cast("object", self.seeds), int | float | list | tuple):
-            raise ParameterError(f"seeds={self.seeds!r} must be a number of seeds, or a list of seeds")
         seed_list(self.seeds)
         if self.loop not in LOOPS:
             raise ParameterError(errors.unknown("loop", self.loop, LOOPS))

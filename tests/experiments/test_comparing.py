@@ -11,7 +11,7 @@ from rlsuite.experiments.lookup import find_agent_class
 
 def test_agents_learn_with_the_same_seeds_as_in_train():
     agents = {"on": rl.Sarsa(gamma=0.9), "off": rl.QLearning(gamma=0.9)}
-    found = rl.compare(agents, "FrozenLake-v1", steps=500, seeds=[4, 7])
+    found = rl.compare(agents, "FrozenLake-v1", steps=500, seeds=np.array([4, 7]))
     assert list(found.results) == ["FrozenLake-v1"]
     alone = rl.train(rl.QLearning(gamma=0.9), "FrozenLake-v1", steps=500, seeds=[4, 7], evaluate_every=500)
     off = found.results["FrozenLake-v1"][1]

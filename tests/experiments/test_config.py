@@ -1,5 +1,6 @@
 import json
 
+import numpy as np
 import pytest
 
 import rlsuite as rl
@@ -61,7 +62,8 @@ def test_plain_form_and_back(toml):
 
 
 def test_changes_take_the_place_of_what_the_file_says(toml):
-    assert Experiment.read(toml(), seeds=[4, 5], loop="stepwise").plain()["seeds"] == [4, 5]
+    for seeds in ([4, 5], np.array([4, 5])):
+        assert Experiment.read(toml(), seeds=seeds, loop="stepwise").plain()["seeds"] == [4, 5]
 
 
 BAD = {

@@ -5,10 +5,10 @@ import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import ndtr, stdtrit
+from scipy.special import ndtr, ndtri, stdtrit
 
 from rlsuite.errors import ParameterError
-from rlsuite.training.statistics import mean_interval, pointwise_band, simultaneous_band, success_interval
+from rlsuite.training.statistics import RESAMPLES, mean_interval, pointwise_band, simultaneous_band, success_interval
 
 # Two methods in ten folds (lecture notes, section 12.7.3).
 A = np.array([0.81, 0.82, 0.84, 0.78, 0.85, 0.86, 0.82, 0.83, 0.82, 0.81])
@@ -79,6 +79,17 @@ def test_the_bootstrap_is_that_of_scipy():
     np.testing.assert_allclose(low, theirs.confidence_interval.low, atol=0.06 * width.max())
     np.testing.assert_allclose(high, theirs.confidence_interval.high, atol=0.06 * width.max())
     assert (mean_interval(samples, 0.9)[1] == low).all()  # the same bytes again, and by default
+    # with the same resamples, by the equations
+    n, rng = 40, np.random.default_rng(RESAMPLES)
+    deviations = samples - samples.mean(axis=0)
+    means = rng.multinomial(n, np.full(n, 1.0 / n), size=RESAMPLES) @ deviations / n
+    skewness = np.mean(deviations**3, axis=0) / np.mean(deviations**2, axis=0) ** 1.5
+    for sign, end in ((-1.0, low), (1.0, high)):
+        z0 = ndtri(np.mean(means < 0.0, axis=0))
+        z = z0 + sign * stdtrit(n - 1, 0.95) * np.sqrt(n / (n - 1))
+        level = ndtr(z0 + z / (1.0 - skewness / (6.0 * np.sqrt(n)) * z))
+        exact = [np.quantile(means[:, i], level[i]) for i in range(3)]
+        np.testing.assert_allclose(end - samples.mean(axis=0), exact, rtol=1e-6)
 
 
 def test_nothing_impossible_is_in_an_interval():

@@ -39,7 +39,7 @@ from rlsuite.agents.learner import Learner
 from rlsuite.agents.schedules import Schedule, as_schedule
 from rlsuite.agents.storage import EPISODE, episodes_of
 from rlsuite.approximation.experience import Experience
-from rlsuite.approximation.policies.linear_policy import LinearPolicy, ParametricPolicy, Played, play
+from rlsuite.approximation.policies.linear_policy import LinearPolicy, ParametricPolicy, play
 from rlsuite.approximation.workers import Workers
 from rlsuite.core.aliases import Action, Env
 from rlsuite.core.array_like import ArrayLike
@@ -212,7 +212,9 @@ class PolicySearch(Learner):
         """Try candidates, which play `most` steps each at most, and improve, if the run has time for all they play."""
         state = self._rng.bit_generator.state
         tried = self.propose(self._rng)
-        played = self._play(pool, tried, draw_seed(self._rng), min(most, self.max_steps))
+        policies = (self._policy.with_parameters(parameters) for parameters in tried)
+        settings = self.episodes, draw_seed(self._rng), self.gamma, min(most, self.max_steps)
+        played = pool.call(play, ((self._env, each.act, *settings) for each in policies))
         rewards = np.concatenate([each.rewards for each in played])
         ends = np.concatenate([each.ends for each in played])
         if run is not None:
@@ -250,12 +252,6 @@ class PolicySearch(Learner):
         self._rng = np.random.default_rng(sequence)
         self._asked_for = env
         self._experience, self._ahead = None, 0
-
-    def _play(self, pool: Workers, tried: NDArray[np.float64], seed: int, most: int) -> list[Played]:
-        """What each candidate has played."""
-        policies = (self._policy.with_parameters(parameters) for parameters in tried)
-        settings = (self.episodes, seed, self.gamma, most)
-        return pool.call(play, ((self._env, each.act, *settings) for each in policies))
 
     @property
     def episodes_(self) -> NDArray[np.void]:

@@ -81,8 +81,7 @@ class Choice:
         n = self.returns.size
         said = f"return of {self.best} on {n} new seed{'s'[: n != 1]}: {self.returns.mean():.4g}"
         if n > 1 and np.isfinite(self.returns).all():
-            interval = mean_interval(self.returns)
-            said += f" [{float(interval.low):.4g}, {float(interval.high):.4g}] (95 %)"
+            said += " [{1:.4g}, {2:.4g}] (95 %)".format(*mean_interval(self.returns))
         return said
 
 
