@@ -24,7 +24,8 @@ from gymnasium.wrappers import (
 from rlsuite import errors
 from rlsuite.core.aliases import BareEnv, Env
 from rlsuite.environments.compiled_env import CompiledDynamics
-from rlsuite.environments.wrappers import VectorObservation
+from rlsuite.environments.observing import BeliefGridObservation
+from rlsuite.environments.wrappers import BeliefObservation, VectorObservation
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import AnyArray
 from rlsuite.models.gymnasium_table import name_of as name_of
@@ -80,6 +81,13 @@ class EnvironmentFacts(NamedTuple):
         return tuple(layer for layer in self.wrappers if type(layer) is RecordEpisodeStatistics)
 
     @property
+    def belief(self) -> Wrapper | None:
+        """The wrapper that shows beliefs, if no other one changes anything."""
+        others = self.others()
+        known = all(isinstance(layer, BeliefObservation | BeliefGridObservation) for layer in others)
+        return others[0] if others and known else None
+
+    @property
     def has_table(self) -> bool:
         """Whether it has a table that says which actions exist."""
         return self.comes_with_table and not self.masks_are_law
@@ -126,14 +134,17 @@ class EnvironmentFacts(NamedTuple):
                         "RecordEpisodeStatistics then"
                     )
 
+    def others(self, allowed: tuple[type, ...] = TRANSPARENT) -> list[Wrapper]:
+        """The wrappers that may change what an agent observes or earns."""
+        return [layer for layer in self.wrappers if type(layer) not in (*allowed, RecordEpisodeStatistics)]
+
     def check_wrappers(self, allowed: tuple[type, ...] = TRANSPARENT) -> None:
         """Raise UntrustedTable if a wrapper may change what an agent observes; or if it cannot follow what happens."""
         self.check_recorders()
-        for layer in self.wrappers:
-            if layer not in self.recorders and type(layer) not in allowed:
-                raise errors.UntrustedTable(
-                    f"{self.name} is wrapped in {type(layer).__name__}, which may change its dynamics or observations"
-                )
+        for layer in self.others(allowed):
+            raise errors.UntrustedTable(
+                f"{self.name} is wrapped in {type(layer).__name__}, which may change its dynamics or observations"
+            )
 
     def only_transparent(self) -> bool:
         """Whether only known wrappers, unmodified, are between an agent and the environment's own step."""

@@ -12,7 +12,7 @@ from gymnasium.utils import RecordConstructorArgs
 
 from rlsuite.core.aliases import BareEnv, Env, Info, Observation
 from rlsuite.core.array_like import ArrayLike
-from rlsuite.core.checks import fits_in_memory, is_tuple
+from rlsuite.core.checks import fits_in_memory, is_tuple, whole_number
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError, UnsuitableEnvironment, unknown
 from rlsuite.models import MDP, POMDP
@@ -277,14 +277,14 @@ class BeliefObservation(gymnasium.Wrapper[FloatArray, Any, Any, Any], RecordCons
         UnsuitableEnvironment
             If the observation is impossible in the model.
         """
-        seen, reward, terminated, truncated, info = self.env.step(action)
-        model, a, observation = self.model, int(action), cast(int, seen)
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        model, a = self.model, int(action)
         if info.get("illegal_action"):
             stuck = np.where(model.mdp.legal[:, a], 0.0, self._belief)
             self._belief = stuck / stuck.sum()
         else:
             try:
-                self._belief, _ = model.followed(self._belief, a, observation, terminated=bool(terminated))
+                self._belief, _ = model.followed(self._belief, a, cast(int, observation), terminated=bool(terminated))
             except ParameterError as cause:
                 raise UnsuitableEnvironment(
                     f"{self.env} observed {observation!r} after action {a}: {cause}; does a wrapper change actions or "
@@ -341,7 +341,7 @@ class DiscreteActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
         space: Any = env.action_space
         if not isinstance(env.action_space, spaces.Box):
             raise UnsuitableEnvironment(f"the action space is {space}, not a Box: its actions are discrete already")
-        self.actions = _spaced(space, int(actions)) if isinstance(actions, Integral) else _listed(space, actions)
+        self.actions = _spaced(space, actions) if isinstance(actions, Integral) else _listed(space, actions)
         self.actions.flags.writeable = False
         self.action_space = spaces.Discrete(len(self.actions))
 
@@ -358,10 +358,9 @@ class DiscreteActions(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
         return self.env.step(self.actions[action])
 
 
-def _spaced(space: Any, n: int) -> AnyArray:
+def _spaced(space: Any, actions: object) -> AnyArray:
     """Actions from the lower to the upper bound (n, ...)."""
-    if n < 2:
-        raise ParameterError(f"actions={n} is too small; at least 2 actions are needed")
+    n = whole_number("actions", actions, at_least=2)
     if space.low.size != 1 or not space.is_bounded():
         raise UnsuitableEnvironment(
             f"actions can be spaced evenly only in a bounded space of one number, not in {space}: list them, "

@@ -19,7 +19,6 @@ from rlsuite.environments.novelty import without_bonus
 from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.observation_view import Encoding
 from rlsuite.models import MDP, POMDP
-from rlsuite.models.aliases import FloatArray
 from rlsuite.training.acting import Drawing, Policy
 from rlsuite.training.episodes import played
 from rlsuite.training.step_buffer import first_answer
@@ -48,6 +47,7 @@ class Evaluate(Protocol):
 
 
 EPISODES = 20
+MOST_BELIEFS = 1_000  # that are followed up for an exact evaluation
 MAX_STEPS = 10_000  # per episode of evaluation: a greedy policy may never reach an end
 
 
@@ -77,19 +77,15 @@ def evaluator(
     UnsuitableEnvironment
         If episodes are needed and the environment cannot be copied.
     """
-    if model is not None and encode is None:
-        limit = facts.time_limit
-        if gamma == 1.0 and limit == NO_LIMIT:
+    if model is not None and gamma == 1.0 and facts.time_limit == NO_LIMIT:
+        if encode is None:
             raise errors.ParameterError(
                 f"evaluate_every with gamma=1 needs an environment with a time limit, and {facts.name} has none: a "
                 "greedy policy may never reach an end. Pass gymnasium.make(..., max_episode_steps=...), or "
                 "--max-episode-steps on the command line"
             )
-        return _OnModel(model, gamma, limit)
-    if isinstance(model, MDP) and encode is not None and not (gamma == 1.0 and facts.time_limit == NO_LIMIT):
-        seen = _seen_states(facts, model, encode)
-        if seen is not None:
-            return _OnSeenStates(model, gamma, facts.time_limit, seen)
+    elif model is not None and (exact := _on_model(facts, model, gamma, encode)):
+        return exact
     try:
         own = without_bonus(copy.deepcopy(facts.env))
     except (TypeError, ValueError, RuntimeError) as error:
@@ -101,59 +97,55 @@ def evaluator(
 
 
 class _OnModel:
-    """Evaluation on a model: exact."""
+    """Evaluation on a model: exact; of a policy of what is `seen` in its states, vectors (n, d) or rows of a table."""
 
-    def __init__(self, model: MDP | POMDP, gamma: float, limit: int):
+    def __init__(self, model: MDP | POMDP, gamma: float, limit: int, seen: Any = None):
         from rlsuite.planning.policy_value import PolicyEvaluator  # loads SciPy, which learning alone does not need
 
-        self.limit = limit
+        self.limit, self.seen = limit, seen
         self.value = PolicyEvaluator(model, gamma, horizon=limit if gamma == 1.0 else None)
         mdp = model.mdp if isinstance(model, POMDP) else model
-        self.has_ends = bool(mdp.terminated.any())
-
-    def __call__(self, policy: FloatArray, time: int) -> Evaluation:
-        limit = None if self.limit == NO_LIMIT else self.limit
-        if self.value.gamma < 1.0 and (limit is not None or self.has_ends):
-            return Evaluation(*self.value.value_and_total(policy, limit))
-        value = self.value(policy)
-        return Evaluation(value, value if self.value.gamma == 1.0 else math.nan)
-
-    def ends(self, policy: FloatArray) -> float | None:
-        return self.value.ends(policy) if self.has_ends else None
-
-
-def _seen_states(facts: EnvironmentFacts, model: MDP, encode: Encoding) -> FloatArray | None:
-    """The vectors (n_states, d) of all states; None where an observation is not a function of the state."""
-    if facts.vectors is not None:
-        seen = np.asarray(facts.vectors, dtype=np.float64).reshape(len(facts.vectors), -1)
-    elif encode.n_ids:
-        seen = np.arange(float(encode.n_ids))[:, None]
-    else:
-        return None
-    if len(seen) != model.n_states:
-        return None
-    return seen if encode.transform is None else encode.transform(seen)
-
-
-class _OnSeenStates(_OnModel):
-    """The same for a policy that is a function of vectors: it is asked in all states."""
-
-    def __init__(self, model: MDP, gamma: float, limit: int, seen: FloatArray):
-        super().__init__(model, gamma, limit)
-        self.seen, self.legal = seen, np.array(model.legal)
+        self.has_ends, self.legal = bool(mdp.terminated.any()), np.array(mdp.legal)
 
     def __call__(self, policy: Any, time: int) -> Evaluation:
-        return super().__call__(self._table(policy), time)
+        limit = None if self.limit == NO_LIMIT else self.limit
+        if self.value.gamma < 1.0 and (limit is not None or self.has_ends):
+            return Evaluation(*self.value.value_and_total(self._table(policy), limit))
+        value = self.value(self._table(policy))
+        return Evaluation(value, value if self.value.gamma == 1.0 else math.nan)
 
     def ends(self, policy: Any) -> float | None:
-        return super().ends(self._table(policy))
+        return self.value.ends(self._table(policy)) if self.has_ends else None
 
-    def _table(self, policy: Any) -> FloatArray:
-        """Its probabilities (n_states, n_actions), 0 at ends."""
+    def _table(self, policy: Any) -> Any:
+        """Its probabilities (n_observations, n_actions), 0 at ends."""
+        if hasattr(policy, "shape"):
+            return policy if self.seen is None else policy[self.seen]
         table = np.zeros(self.legal.shape)
         for state in np.flatnonzero(self.legal.any(axis=1)):
             table[state] = policy(self.seen[state], self.legal[state])
         return table
+
+
+def _on_model(facts: EnvironmentFacts, model: MDP | POMDP, gamma: float, encode: Encoding | None) -> _OnModel | None:
+    """Exact evaluation; None where what is shown is not a function of the states of a model."""
+    shown: Any = facts.vectors
+    if facts.belief is not None and isinstance(model, POMDP):
+        from rlsuite.planning.pomdp.reachable_beliefs import belief_mdp
+
+        try:
+            model, beliefs, *_ = belief_mdp(model, steps=MOST_BELIEFS, max_beliefs=MOST_BELIEFS)
+        except errors.RlsuiteError:
+            return None
+        shown = [*map(getattr(facts.belief, "observation", np.copy), beliefs)] if model.legal.all() else None
+    elif encode is None:
+        return _OnModel(model, gamma, facts.time_limit)
+    elif encode.n_ids:
+        shown = range(encode.first, encode.first + encode.n_ids)
+    if not isinstance(model, MDP) or shown is None or len(shown) != model.n_states:
+        return None
+    seen = np.array(shown if encode is None else [*map(encode.encode, shown)])
+    return _OnModel(model, gamma, facts.time_limit, seen)
 
 
 class _Episodes:

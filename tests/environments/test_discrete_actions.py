@@ -52,7 +52,7 @@ def test_it_can_be_made_again_from_its_record():
         (spaces.Discrete(3), 3, UnsuitableEnvironment, "Discrete.3., not a Box: its actions are discrete already"),
         (spaces.Box(-1, 1, (2,)), 3, UnsuitableEnvironment, "list them"),
         (spaces.Box(-np.inf, 1, (1,)), 3, UnsuitableEnvironment, "bounded"),
-        (spaces.Box(-1, 1, (1,)), 1, ParameterError, "actions=1 is too small"),
+        (spaces.Box(-1, 1, (1,)), 1, ParameterError, "actions=1 is less than 2"),
         (spaces.Box(-1, 1, (1,)), [0.5], ParameterError, "at least two"),
         (spaces.Box(-1, 1, (1,)), [0.5, 1.5], ParameterError, r"actions\[1\]=\[1.5\] is not in Box"),
         (spaces.Box(-1, 1, (1,)), [0.5, np.nan], ParameterError, r"actions\[1\]=\[nan\] is not in Box"),

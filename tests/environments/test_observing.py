@@ -1,13 +1,17 @@
 """What is shown of the state: one keyword for every environment that is made by name, the same bytes in every loop."""
 
+from itertools import product
+
 import gymnasium
+import numpy as np
 import pytest
 
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.cli import main
 from rlsuite.environments.finding import find_env
-from rlsuite.environments.wrappers import VectorObservation
+from rlsuite.environments.observing import BeliefGridObservation
+from rlsuite.environments.wrappers import BeliefObservation, VectorObservation
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
 from rlsuite.features import RadialBasis
 
@@ -99,3 +103,46 @@ def test_radial_bases_solve_the_obstacle_grid_by_one_command(tmp_path, capsys):
         assert not main([*COMMAND.split(), "--seed", str(seed), "--save", str(file)])
         value = model.start @ rl.evaluate_policy(model, rl.load(file).policy(cells))
         assert value >= 0.99 * rl.solve(model).value_at_start
+
+
+# ------------------------------------------------------------------------------------------- beliefs rounded to a grid
+
+
+@pytest.mark.parametrize("resolution", [1, 4])
+def test_every_point_has_an_id_of_its_own(resolution):
+    cheese = rl.POMDP.from_env("rlsuite/CheeseMaze-v0", gamma=0.9)
+    env = BeliefGridObservation(BeliefObservation(cheese.to_env()), resolution)
+    n = cheese.n_states
+    points = [one for one in product(range(resolution + 1), repeat=3) if sum(one) == resolution]
+    beliefs = [np.array([*one, *[0] * (n - 3)]) / resolution for one in points]
+    ids = {env.observation(belief) for belief in beliefs}
+    assert len(ids) == len(points)
+    assert max(ids) < env.observation_space.n
+    for belief, point in zip(beliefs, points, strict=True):
+        assert env.rounded(belief)[:3].tolist() == list(point)
+
+
+def test_the_largest_remainders_round_up():
+    tiger = gymnasium.make("rlsuite/Tiger-v0", observe="belief-grid")
+    rounded = tiger.env.env.env.rounded
+    assert rounded(np.array([0.85, 0.15])).tolist() == [9, 1]
+    assert rounded(np.array([0.96, 0.04])).tolist() == [10, 0]
+    assert gymnasium.make("rlsuite/Tiger-v0", observe="belief-grid:20").observation_space.n == 21
+
+
+def test_a_grid_beyond_a_table_names_one_that_fits():
+    with pytest.raises(ParameterError, match=r"'belief-grid:[1-9]' fits"):
+        gymnasium.make("rlsuite/Hallway-v0", observe="belief-grid")
+
+
+@pytest.mark.arithmetic
+def test_evaluations_on_the_grid_are_exact():
+    env = gymnasium.make("rlsuite/Tiger-v0", observe="belief-grid")
+    agent = rl.QLearning(gamma=0.95, learning_rate=0.1, exploration=rl.EpsilonGreedy(0.3))
+    agent.learn(env, steps=10_000, seed=1, loop="stepwise", evaluate_every=2_000, regret=True)
+    record = agent.record_
+    assert record.evaluation.max() == pytest.approx(record.optimal_value)
+    assert record.evaluation.max() <= record.optimal_value + 1e-6  # no policy is better, and none looks better
+    sampled = rl.evaluate(agent, env, episodes=200, seed=2).values
+    assert abs(sampled.mean() - record.evaluation[-1]) < 4 * sampled.std() / np.sqrt(200)
+    assert agent.act(5) == 0

@@ -113,6 +113,8 @@ class Form:
         Why there is no compiled form, where the user may expect one.
     """
 
+    hidden_state: POMDP | None = None
+    """The model by which an environment of a known class is judged whose beliefs are shown."""
     kind: ClassVar[str] = ""
     """How the state of the environment is kept: "table", "dynamics", "attributes", or "hooks"."""
 
@@ -134,7 +136,7 @@ class Form:
     @property
     def judged(self) -> MDP | POMDP | None:
         """The model by which the exact optimum and the exact value of a policy are computed; None if there is none."""
-        return self.model
+        return self.hidden_state or self.model
 
     @property
     def hidden(self) -> POMDP | None:

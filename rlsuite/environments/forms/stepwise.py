@@ -5,7 +5,9 @@ from gymnasium import wrappers
 from rlsuite import errors
 from rlsuite.environments.facts import TRANSPARENT, EnvironmentFacts
 from rlsuite.environments.forms.form import Form, Refusal, StateKeeper, Wish
+from rlsuite.environments.forms.known_kinds import is_known_kind
 from rlsuite.environments.wrappers import DiscreteActions, VectorObservation
+from rlsuite.models import POMDP
 
 NO_TABLE = "no transition table; tabulate=True may make one"
 """What an environment has whose table was not asked for."""
@@ -25,9 +27,10 @@ class Stepwise(Form):
     @classmethod
     def offer(cls, facts: EnvironmentFacts, wish: Wish) -> "Form | Refusal":
         """Offer it for all environments."""
-        if wish.encode is not None:
-            return cls(facts, "it has no compiled dynamics")
-        return cls(facts, NOT_ASKED_FOR)
+        form = cls(facts, NOT_ASKED_FOR if wish.encode is None else "it has no compiled dynamics")
+        if facts.belief is not None and is_known_kind(facts):
+            form.hidden_state = POMDP.from_env(facts.base, gamma=wish.gamma)
+        return form
 
     def keeper(self) -> StateKeeper:
         """Keep what the environment's own methods say."""
