@@ -27,7 +27,7 @@ CEILINGS = {
     "approximation": (34, 5_229, 54_483),
     "cli": (18, 4_247, 41_801),
     "core": (29, 2_337, 22_424),
-    "environments": (34, 5_072, 50_508),
+    "environments": (34, 5_066, 50_507),
     "experiments": (29, 3_999, 38_792),
     "features": (14, 1_551, 15_438),
     "inference": (37, 6_467, 67_248),
@@ -38,7 +38,7 @@ CEILINGS = {
     "rendering": (14, 1_028, 12_464),
     "rlsuite": (5, 407, 3_198),
     "testing": (5, 656, 6_562),
-    "training": (33, 4_185, 39_961),
+    "training": (33, 4_182, 39_959),
 }
 """Files, code lines and tokens of each package of `rlsuite`: they only go down, in the commit that takes code away."""
 

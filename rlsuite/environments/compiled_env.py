@@ -39,7 +39,7 @@ Vector: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
 
 def _read(env: BareEnv) -> State:
-    return tuple(float(number) for number in env.state)
+    return tuple(map(float, env.state))
 
 
 def _write(env: BareEnv, state: State) -> None:
@@ -82,16 +82,15 @@ def check_dynamics(dynamics: CompiledDynamics, name: str) -> None:
     """
     from rlsuite.core.compilation import Compiled
 
-    functions: dict[str, object] = {"begin": dynamics.begin, "step": dynamics.step, "observe": dynamics.observe}
-    for part, function in functions.items():
-        if not isinstance(function, Compiled):
+    needed = {"begin": ("rng",), "step": ("state", "action", "rng"), "observe": ("state", "out")}
+    for part, parameters in needed.items():
+        function: Any = getattr(dynamics, part)
+        if not isinstance(cast("object", function), Compiled):
             raise UnsuitableEnvironment(
                 f"{name}: {part} of its compiled dynamics is {function!r}, which is not compiled; decorate it "
                 "with @rlsuite.compiled(in_place=True)"
             )
-    check_function("begin", dynamics.begin, "constants", "rng")
-    check_function("step", dynamics.step, "constants", "state", "action", "rng")
-    check_function("observe", dynamics.observe, "constants", "state", "out")
+        check_function(part, function, "constants", *parameters)
     rng = np.random.default_rng(0)
     begun: object = dynamics.begin(dynamics.constants, rng)
     if not _is_state(begun):
@@ -247,8 +246,8 @@ class CompiledEnv(gymnasium.Env[Vector, SupportsIndex]):
             outside of it.
         """
         if not self._checked:
-            name, n_actions = type(self).__name__, self._n_actions
-            check_indices(self.dynamics, name, n_actions, self._shape[0], AT_FIRST)
+            name = type(self).__name__
+            check_indices(self.dynamics, name, self._n_actions, self._shape[0], AT_FIRST)
             check_dynamics(self.dynamics, name)
             self._checked = True
         super().reset(seed=seed)

@@ -107,12 +107,13 @@ class EnvironmentFacts(NamedTuple):
             shown = "action_mask" in getattr(self.env.observation_space, "spaces", ())
             if (method or shown) and not self.comes_with_table:
                 place = "its method action_masks()" if method else "the key 'action_mask' of its observations"
-                message = (
+                warnings.warn(
                     f"{self.name} says in {place} which actions are legal, and nobody looks there: agents take "
                     "illegal ones. Put the masks into the info of reset and step, info['action_mask'] = ..., an int8 "
-                    "array (n_actions,)"
+                    "array (n_actions,)",
+                    errors.RlsuiteWarning,
+                    stacklevel=errors.level_of_the_caller(),
                 )
-                warnings.warn(message, errors.RlsuiteWarning, stacklevel=errors.level_of_the_caller())
             return False
         if self.masks_are_law:
             return True
@@ -168,7 +169,7 @@ def facts_of(env: Env) -> EnvironmentFacts:
     limits: tuple[Any, ...] = tuple(layer for layer in layers if type(layer) is TimeLimit)
     model: object = getattr(base, "model", None)
     table = isinstance(model, MDP | POMDP) or table_in(env) is not None
-    law = bool(base.metadata.get("action_mask") == "law")
+    law = base.metadata.get("action_mask") == "law"
     return EnvironmentFacts(
         env=env,
         base=base,

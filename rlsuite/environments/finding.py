@@ -93,7 +93,7 @@ def find_env(spec: str | EnvSpec | Env, **kwargs: object) -> Env:
         return _check_spaces(spec)
     build, creator = _maker_of(spec)
     shown = {name: kwargs.pop(name) for name in _WRAPPED if name in kwargs and name not in _parameters(creator())}
-    made = _built(partial(build, **kwargs), creator, spec if isinstance(spec, str) else spec.id, kwargs)
+    made = _built(partial(build, **kwargs), creator, getattr(spec, "id", spec), kwargs)
     for keyword, given in shown.items():
         module_name, wrap = _WRAPPED[keyword]
         made = getattr(import_module(module_name), wrap)(made, given)
@@ -282,21 +282,19 @@ def _registered_id(spec: str, source: str, name: str) -> str:
 def _class_in_file(spec: str, source: str, name: str, module: ModuleType) -> Callable[..., Env]:
     import gymnasium
 
-    classes = [
-        key
-        for key, value in vars(module).items()
-        if inspect.isclass(value) and issubclass(value, gymnasium.Env) and value.__module__ == module.__name__
-    ]
-    found = vars(module).get(name)
-    if inspect.isclass(found) and issubclass(found, gymnasium.Env):
-        return cast("Callable[..., Env]", found)
+    found: dict[str, Any] = {
+        key: value for key, value in vars(module).items() if inspect.isclass(value) and issubclass(value, gymnasium.Env)
+    }
+    if name in found:
+        return found[name]
+    classes = [key for key, value in found.items() if value.__module__ == module.__name__]
     listed = ", ".join(classes) or "none"
     if not name:
         raise EnvironmentNotFound(
             f"{spec!r} names no class: write '{source}:Class' (environments in the file: {listed})"
         )
     if name in vars(module):
-        what = OLD_GYM if _of_old_gym(found) else "is not a class derived from gymnasium.Env"
+        what = OLD_GYM if _of_old_gym(getattr(module, name)) else "is not a class derived from gymnasium.Env"
         raise EnvironmentNotFound(f"{spec!r}: {name} {what} (environments in the file: {listed})")
     raise EnvironmentNotFound(
         f"{spec!r}: {unknown('class', name, classes) if classes else 'the file has no environment class'}"
@@ -306,7 +304,7 @@ def _class_in_file(spec: str, source: str, name: str, module: ModuleType) -> Cal
 # --------------------------------------------------------------------------------------------------- building
 
 
-def _built(build: Callable[[], Env], creator: Callable[[], object], spec: str, kwargs: Mapping[str, Any]) -> Env:
+def _built(build: Callable[[], Env], creator: Callable[[], object], spec: object, kwargs: Mapping[str, Any]) -> Env:
     """Return ``build()``; errors inside are raised in terms of the specification."""
     from gymnasium import error
 

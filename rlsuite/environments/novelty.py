@@ -152,9 +152,9 @@ class NoveltyBonus(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
 
     def is_novel(self, observation: Observation) -> bool:
         """Whether the loss of an observation is above `threshold`; none is before something is known."""
-        if np.isinf(self.threshold):
-            return False
-        return bool(self._losses(np.asarray(observation, dtype=np.float64).reshape(1, -1))[0] > self.threshold)
+        return self.threshold < np.inf and bool(
+            self._losses(np.asarray(observation, dtype=np.float64).reshape(1, -1))[0] > self.threshold
+        )
 
     def step(self, action: Action) -> tuple[Observation, SupportsFloat, bool, bool, Info]:
         """Step, and add the bonus; ``info["novelty"]`` says what was added."""

@@ -109,11 +109,8 @@ def _digits(space: Space, whole: Space) -> Iterator[tuple[int, int]]:
     elif isinstance(space, spaces.Box) and np.issubdtype(some.dtype, np.integer):
         low, high = some.low.ravel().tolist(), some.high.ravel().tolist()
         yield from ((least, most - least + 1) for least, most in zip(low, high, strict=True))
-    elif isinstance(space, spaces.Tuple):
-        for part in some.spaces:
-            yield from _digits(part, whole)
-    elif isinstance(space, spaces.Dict):
-        for part in some.spaces.values():
+    elif isinstance(space, spaces.Tuple | spaces.Dict):
+        for part in some.spaces.values() if isinstance(space, spaces.Dict) else some.spaces:
             yield from _digits(part, whole)
     else:
         raise errors.UnsuitableEnvironment(

@@ -65,7 +65,8 @@ class VectorObservation(gymnasium.ObservationWrapper[AnyArray, Any, Any], Record
             vectors = _cells_of(env, vectors)
         try:
             table = np.array(vectors)
-            table = table if table.dtype == np.float32 else table.astype(np.float64)
+            if table.dtype != np.float32:
+                table = table.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ParameterError(f"vectors must be an array (n, d) of numbers ({error})") from error
         if table.ndim < 2 or len(table) != ids.n or table.size == 0:
@@ -243,12 +244,10 @@ class BeliefObservation(gymnasium.Wrapper[FloatArray, Any, Any, Any], RecordCons
         RecordConstructorArgs.__init__(self)
         super().__init__(env)
         model: object = getattr(env.unwrapped, "model", None)
-        if isinstance(model, MDP):
-            raise UnsuitableEnvironment(f"{env.unwrapped} is fully observable: use it without BeliefObservation")
         if not isinstance(model, POMDP):
-            raise UnsuitableEnvironment(
-                f"{env.unwrapped} has no POMDP (env.unwrapped.model); make one with POMDP.from_arrays(...).to_env()"
-            )
+            lacks = "has no POMDP (env.unwrapped.model); make one with POMDP.from_arrays(...).to_env()"
+            seen = "is fully observable: use it without BeliefObservation"
+            raise UnsuitableEnvironment(f"{env.unwrapped} {seen if isinstance(model, MDP) else lacks}")
         self.observation_space = spaces.Box(0.0, 1.0, (model.n_states,), np.float64)
         self._belief = model.start
 

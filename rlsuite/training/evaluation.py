@@ -99,7 +99,7 @@ def evaluator(
 class _OnModel:
     """Evaluation on a model: exact; of a policy of what is `seen` in its states, vectors (n, d) or rows of a table."""
 
-    def __init__(self, model: MDP | POMDP, gamma: float, limit: int, seen: Any = None):
+    def __init__(self, model: MDP | POMDP, gamma: float, limit: int, seen: Any = slice(None)):
         from rlsuite.planning.policy_value import PolicyEvaluator  # loads SciPy, which learning alone does not need
 
         self.limit, self.seen = limit, seen
@@ -120,7 +120,7 @@ class _OnModel:
     def _table(self, policy: Any) -> Any:
         """Its probabilities (n_observations, n_actions), 0 at ends."""
         if hasattr(policy, "shape"):
-            return policy if self.seen is None else policy[self.seen]
+            return policy[self.seen]
         table = np.zeros(self.legal.shape)
         for state in np.flatnonzero(self.legal.any(axis=1)):
             table[state] = policy(self.seen[state], self.legal[state])

@@ -46,10 +46,10 @@ def form_of(facts: EnvironmentFacts, wish: Wish) -> Form:
         ) from asking.reason
     if form.adapter is not None or wish.loop == "stepwise":
         return form
-    found = (refused[kind].reason for kind in (DeclaredTable, Dynamics) if kind in refused)
-    complaint = form.complaint or next((reason for reason in found if reason is not None), None)
-    if complaint is not None:
-        form.reason = str(complaint) if form.complaint is None else form.reason
+    found = [refused[kind].reason for kind in (DeclaredTable, Dynamics) if kind in refused]
+    complaint = form.complaint or next(filter(None, found), None)
+    if complaint is not None and form.complaint is None:
+        form.reason = str(complaint)
     if wish.loop == "compiled":
         raise _no_compiled_form(facts, wish, complaint, asking) from complaint
     if complaint is not None:

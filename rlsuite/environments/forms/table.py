@@ -105,8 +105,7 @@ class DeclaredTable(TableForm):
 
     def draws_rewards(self) -> bool:
         """Whether the model has standard deviations of rewards."""
-        mdp = self.model.mdp if isinstance(self.model, POMDP) else self.model
-        return mdp is not None and mdp.reward_std is not None
+        return self.mdp is not None and self.mdp.reward_std is not None
 
     def follower(self, facts: EnvironmentFacts) -> Follower | None:
         """Follow the environment by its table."""
