@@ -7,7 +7,7 @@ from typing import Any
 class ShowsItself:
     """Base of the classes of which `rlsuite.plotting.cards` makes a card: what it is in numbers, a table, a figure."""
 
-    def plot(self, kind: str | None = None, **look: Any) -> Any:
+    def plot(self, kind: str | None = None, **look: object) -> Any:
         """Draw it.
 
         Parameters
