@@ -9,10 +9,12 @@ one, model the restart as a transition that continues.)
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
+from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import BoolArray, FloatArray
 from rlsuite.planning.certificate import representable
@@ -92,6 +94,9 @@ class AverageRewardSolution(Solution):
     @classmethod
     def _fields_in(cls, shelf: Shelf) -> dict[str, Any]:
         return super()._fields_in(shelf) | {"gain": shelf.floats("gain", STATES)}
+
+    def _proof(self, model: str | PathLike[str] | None) -> str:
+        raise ParameterError("there is no proof for an average: only for sums of rewards, discounted or until an end")
 
     @cached_property
     def chain(self) -> MarkovChain:

@@ -136,7 +136,7 @@ class _Side:
             if left < 0:
                 side = "an upper" if self.sign > 0 else "a lower"
                 raise ParameterError(
-                    f"no proof was found: for gamma = 1, {side} bound that no backup exceeds is not near the values; "
+                    f"for gamma = 1, {side} bound that no backup exceeds is not near the values; "
                     "solve to a smaller tol, or with gamma below 1"
                 )
         return bound
@@ -186,7 +186,7 @@ class _Side:
         for state in bound:
             if state not in ranks:
                 raise ParameterError(
-                    f"no proof was found: for gamma = 1, from state {state!r} on it is possible to go around for ever "
+                    f"for gamma = 1, from state {state!r} on it is possible to go around for ever "
                     "without gain or loss, at a value that this does not earn"
                 )
         return ranks

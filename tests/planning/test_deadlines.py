@@ -152,7 +152,7 @@ def test_what_cannot_look_at_the_clock_is_not_begun_without_time_for_it(seconds,
     for per_entry, begins in ((0.1, False), (0.01, True)):
         monkeypatch.setattr("rlsuite.planning.mdp.linear_programming.PER_ENTRY", per_entry)
         seconds.looks = 0
-        message = "does not improve" if begins else "no time for a linear program of 400 constraints with 2400 coeffi"
+        message = "more than tol" if begins else "no time for a linear program of 400 constraints with 2400 coeffi"
         with pytest.warns(ConvergenceWarning, match=message):
             found = solve(model, "linear_programming", deadline=100)
         assert np.isfinite(found.error_bound)

@@ -21,6 +21,7 @@ EACH = pytest.mark.parametrize(
 
 WITHOUT = {
     "backward_induction": {"max_iterations", "progress"},
+    "linear_programming": {"max_iterations"},
     "blind": {"max_iterations"},
     "pbvi": {"max_iterations"},
     "pomcp": {"max_iterations"},
@@ -36,7 +37,6 @@ MOST_ITERATIONS = {
     "fast_informed_bound": 10_000_000,
     "gauss_seidel": 100_000,
     "incremental_pruning": 10_000,
-    "linear_programming": 20,
     "modified_policy_iteration": 100_000,
     "perseus": 10_000,
     "policy_iteration": 1_000,

@@ -5,9 +5,7 @@ Every V with V >= TV lies above V*, and V* is one of them. So V* is the solution
     minimise sum_s V(s)  subject to  V(s) - gamma sum_s' c(s' | s, a) V(s') >= r(s, a)  for every legal pair (s, a)
 
 (P94 (6.9.1)), which HiGHS solves. A solver of linear programs meets its constraints up to a tolerance (1e-7), not to
-the last bit, so the program is solved again for what is left over: with V' = V + d W, where d is the largest |TV - V|,
-the constraints on W are those above with (QV - V)(s, a) / d in place of r(s, a). Each round gains as many digits
-as the tolerance has (iterative refinement, Gleixner, Steffy & Wolter 2016).
+the last bit, so the answer is the value of the policy that is greedy in what it finds.
 
 The variables of the dual program are how often a policy takes each action in each state (P94 section 6.9.1). Let mu(s)
 be the probability to begin in s. The expected discounted number x(s) of times that the policy acts in s obeys
@@ -18,7 +16,7 @@ the transpose of the system of `evaluate_policy`, and action a is taken x(s) pi(
 policy is the sum over all pairs of that number times r(s, a).
 """
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -28,45 +26,38 @@ from rlsuite.errors import ParameterError
 from rlsuite.models import MDP, MarkovChain
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.models.policies import policy_weights
-from rlsuite.planning.certificate import certified, contracting, discounted, width
-from rlsuite.planning.limits import Limits, takes_limits
+from rlsuite.planning.certificate import certified, contracting, discounted
+from rlsuite.planning.limits import TimeLimits, takes_limits
 from rlsuite.planning.linear_system import solve_fixed_point
-from rlsuite.planning.mdp.policy_evaluation import induced
-from rlsuite.planning.operators import Lookahead, best
+from rlsuite.planning.mdp.policy_evaluation import induced, induced_by_actions
+from rlsuite.planning.operators import Lookahead, greedy
 from rlsuite.planning.reachability import reachable
 from rlsuite.planning.solution import Solution
 from rlsuite.planning.watch import Watch
-
-if TYPE_CHECKING:
-    from rlsuite.planning.operators import Matrix
 
 PER_ENTRY = 2e-6
 """Seconds that HiGHS takes for each coefficient of a program before it looks at the clock, rather too many."""
 
 
-@takes_limits(max_iterations=20)
-def linear_programming(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
+@takes_limits()
+def linear_programming(mdp: MDP, **limits: Unpack[TimeLimits]) -> Solution:
     """Solve a discounted MDP by its linear program, with HiGHS through SciPy.
 
-    One program has as many variables as states and as many constraints as legal pairs; a second one makes up for the
-    tolerance of the first, and there is seldom a third. On no kind of model is it the fastest method; it is here for
-    comparison: a second opinion that shares nothing with the others but the certificate.
+    The program has as many variables as states and as many constraints as legal pairs. On no kind of model is it the
+    fastest method; it is here for comparison: a second opinion.
 
     Parameters
     ----------
     mdp : MDP
         The model; gamma < 1.
     **limits
-        When to stop: `tol`, `rtol`, `max_iterations` (linear programs), `deadline`, `progress`; see `Limits`. HiGHS
-        gets the deadline, but goes through the whole program before it looks at the clock: where there is no time for
-        that, it is not begun.
+        When to stop: `tol`, `rtol`, `deadline`, `progress`; see `Limits`. HiGHS gets the deadline, but goes through the
+        whole program before it looks at the clock: where there is no time for that, it is not begun.
 
     Returns
     -------
     Solution
-        ``iterations`` is the number of linear programs; 0 if TV of V = 0 is already good enough, as with gamma = 0.
-        If HiGHS fails, by a limit or by a Ctrl-C (which waits for it to return), the best answer so far with its true
-        error bound.
+        If HiGHS fails, by a limit or by a Ctrl-C (which waits for it to return), V = 0 with its true error bound.
 
     Raises
     ------
@@ -91,73 +82,48 @@ def linear_programming(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     """
     watch = Watch("linear_programming", **limits)
     lookahead = discounted(mdp, "linear_programming")
-    looked_up = mdp.legal.any(axis=1) & ~lookahead.terminal
     value: FloatArray = np.zeros(mdp.n_states)
-    bound = width(lookahead, value)
     with watch:
-        while watch.goes_on(bound):
-            correction, failure = _solved(lookahead, value, looked_up, watch)
-            if correction is None:
-                watch.give_up(failure)
-                break
-            corrected = value.copy()
-            corrected[looked_up] += correction
-            corrected_bound = width(lookahead, corrected)
-            if not corrected_bound < bound:
-                watch.give_up("another linear program does not improve the bound")
-                break
-            value, bound = corrected, corrected_bound
-            watch.measure(value, lookahead.largest_value)
+        found = _solved(lookahead, watch)
+        if found is not None:
+            chain, reward = induced_by_actions(lookahead, greedy(lookahead.q(found)))
+            value = solve_fixed_point(chain, reward)
     return certified(lookahead, value, watch)
 
 
-def _solved(
-    lookahead: Lookahead, value: FloatArray, looked_up: BoolArray, watch: Watch
-) -> tuple[FloatArray | None, str]:
-    """Return the correction to the value of the states that are successors, or None and the message of HiGHS."""
+def _solved(lookahead: Lookahead, watch: Watch) -> FloatArray | None:
+    """Return the solution of the program, up to the tolerance of HiGHS; None if that fails, and `watch` says why."""
     from scipy.optimize import linprog
-
-    q = lookahead.q(value)
-    changes = (best(q) - value)[looked_up]
-    scale = float(np.abs(changes).max(initial=0.0))
-    if scale == 0.0:
-        return None, "no constraint is violated"
-    # |W| is at most 1 / (1 - beta), because the best action of each state has a scaled reward in [-1, 1]. So an action
-    # with a reward below -2 / (1 - beta) cannot bind, and the program leaves it out.
-    gains = (q - value[:, np.newaxis]) / scale
-    binding: IndexArray = np.flatnonzero(looked_up[:, np.newaxis] & (gains >= -2.0 / (1.0 - lookahead.modulus)))
-    entries = binding.size + int(np.diff(lookahead.indptr)[binding].sum())
-    first_look = PER_ENTRY * entries
-    if watch.left < first_look:
-        return None, f"there is no time for a linear program of {binding.size} constraints with {entries} coefficients"
-    began = watch.seconds
-    constraints: Any = -_constraints(lookahead, binding)[:, np.flatnonzero(looked_up)]
-    options: dict[str, Any] = {}
-    if np.isfinite(watch.left):
-        # What SciPy does around HiGHS takes about as long as making the constraints did, and looks are some time apart.
-        around = watch.seconds - began + first_look / 10.0
-        options["time_limit"] = max(watch.left - around, 1e-3)
-    solve_program: Any = linprog
-    program: Any = solve_program(
-        np.ones(changes.size),
-        A_ub=constraints,
-        b_ub=-gains.reshape(-1)[binding],
-        bounds=(None, None),
-        method="highs",
-        options=options,
-    )
-    if program.x is None or not np.isfinite(program.x).all():
-        return None, f"HiGHS: {program.message}"
-    return scale * np.asarray(program.x, dtype=np.float64), ""
-
-
-def _constraints(lookahead: Lookahead, pairs: IndexArray) -> "Matrix":
-    """Return the left-hand sides of `pairs`, as a csr_array (n, S): V(s) - gamma sum_s' c(s' | s, a) V(s')."""
     from scipy.sparse import csr_array
 
+    acting = lookahead.mdp.legal.any(axis=1) & ~lookahead.terminal
+    pairs: IndexArray = np.flatnonzero(lookahead.mdp.legal & acting[:, np.newaxis])
+    value: FloatArray = np.zeros(lookahead.n_states)
+    if not pairs.size:
+        return value
+    entries = pairs.size + int(np.diff(lookahead.indptr)[pairs].sum())
+    if watch.left < PER_ENTRY * entries:
+        watch.give_up(f"there is no time for a linear program of {pairs.size} constraints with {entries} coefficients")
+        return None
+    watch.iterations = 1
     own = pairs // lookahead.n_actions, np.arange(pairs.size + 1)
     here: Any = csr_array((np.ones(pairs.size), *own), shape=(pairs.size, lookahead.n_states))
-    return here - lookahead.mdp.gamma * lookahead.continuation[pairs]
+    constraints = (lookahead.mdp.gamma * lookahead.continuation[pairs] - here)[:, np.flatnonzero(acting)]
+    scale = lookahead.reward_size or 1.0
+    solve: Any = linprog
+    program = solve(
+        np.ones(np.count_nonzero(acting)),
+        A_ub=constraints,
+        b_ub=-lookahead.reward[pairs] / scale,
+        bounds=(None, None),
+        method="highs",
+        options={"time_limit": max(watch.left, 1e-3)} if np.isfinite(watch.left) else {},
+    )
+    if program.x is None or not np.isfinite(program.x).all():
+        watch.give_up(f"HiGHS: {program.message}")
+        return None
+    value[acting] = scale * program.x
+    return value
 
 
 @says_what_to_write

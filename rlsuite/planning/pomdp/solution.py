@@ -13,7 +13,7 @@ infinity is 0 here.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, Literal, NamedTuple, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar, overload
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import BeliefLike, FloatArray, IndexArray
 from rlsuite.planning.kept import ACTIONS, OBSERVATIONS, STATES, Kept, Shelf, labels
 from rlsuite.planning.watch import Watch
+
+if TYPE_CHECKING:
+    from rlsuite.planning.pomdp.simulation import BeliefEpisodes
 
 MATCH = 1e-9
 """Largest L1 distance at which a belief is identified with one of the plan: far above rounding errors."""
@@ -105,6 +108,18 @@ class BeliefPlan(Kept, ABC):
         """
         action = self._action(belief, steps_left)
         return labels(self.pomdp.action_labels, self.pomdp.n_actions)[action] if named else action
+
+    def simulate(self, episodes: int = 1, *, steps: int | None = None, seed: int | None = None) -> "BeliefEpisodes":
+        """Act in episodes of the model by the plan; `rlsuite.planning.simulate_beliefs` has more options.
+
+        Raises
+        ------
+        ParameterError
+            If a number is out of range, or without an end neither `steps` nor a discount below 1 is given.
+        """
+        from rlsuite.planning.pomdp.simulation import simulate_beliefs
+
+        return simulate_beliefs(self.pomdp, self, episodes=episodes, steps=steps, seed=seed)
 
     @abstractmethod
     def _action(self, belief: BeliefLike, steps_left: int | None) -> int:

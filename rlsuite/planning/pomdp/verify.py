@@ -1,6 +1,6 @@
 """Check a proof about hidden states in exact arithmetic: python verify.py MODEL.pomdp PLAN.cert needs only Python.
 
-MODEL.pomdp is Cassandra's text, written out, a statement in a line; in R:, OBSERVATION may be *. Numbers count as they
+MODEL.pomdp is Cassandra's text, written out, a statement in a line; in R:, the last two may be *. Numbers count as they
 are written, 0.1 as 1/10; probabilities are divided by their sums. V is the most that any policy earns, discounted. For
 x . b = sum x(s) b(s), the lines of PLAN.cert say, with all in the order of the model, and points and vectors from 0 on,
     vector ACTION NEXT... VALUE...  VALUE . b <= V(b): after observation z, the plan goes on with vector NEXT[z]
@@ -46,6 +46,7 @@ class Model:
         demand(all(len({*words, "*"}) == len(words) + 1 > 1 for words in named), "a name is missing, repeated or *")
         self.states, self.actions, self.seen = S, A, Z = [dict.fromkeys(words) for words in named]
         demand(0 <= self.gamma < 1 and len(start) == len(S), "no discount in [0, 1), or start: is not of all states")
+        paid = [([a, s, t, z], r) for (a, s, to, z), r in paid for t in (S if to == "*" else [to])]
         cells = defaultdict[tuple[str, ...], dict[str, Fraction]](dict, {("start",): dict(zip(S, start, strict=True))})
         for kind, lines, columns in ("T", moves, (A, S, S)), ("O", seen, (A, S, Z)), ("R", paid, (A, S, S, {*Z, "*"})):
             for (*at, last), [value] in sorted(lines, key=lambda line: line[0][-1] != "*"):
@@ -53,9 +54,8 @@ class Model:
                 demand(fine and not {last, "*"} & row.keys(), f"{kind} {' '.join(at)} {last} is odd, or given twice")
                 row[last] = value
         for at in [("start",), *((kind, a, s) for kind in "TO" for a in A for s in S)]:
-            total = sum(cells[at].values(), Fraction(0))
-            fine = abs(total - 1) * 500 <= 1 and min(cells[at].values()) >= 0
-            demand(fine, f"{' '.join(at)} has the sum {float(total)}, not 1, or a minus")
+            fine, total = min(cells[at].values(), default=-1) >= 0, sum(cells[at].values(), Fraction(0))
+            demand(fine and abs(total - 1) * 500 <= 1, f"{' '.join(at)} has the sum {float(total)}, not 1, or a minus")
             cells[at] = {last: p / total for last, p in cells[at].items()}
         self.start = cells["start",]
         self.rows = dict[tuple[str, str], tuple[Fraction, dict[tuple[str, str], int], int]]()

@@ -45,6 +45,10 @@ def test_a_plan_writes_its_proof(tmp_path):
     units = 1_000 / (1 - 0.95) * 10.0 ** -len(tight[0].partition(".")[2])
     for number, wider in zip(tight, spared, strict=True):  # vectors are lower, and the other lines higher
         assert abs(float(wider) - float(number)) >= 0.99 * units
+    tiger().write(tmp_path / "tiger.pomdp")  # which has * for what follows
+    assert checked((tmp_path / "tiger.pomdp").read_text(), (tmp_path / "plan.cert").read_text()).right
+    twice = (tmp_path / "tiger.pomdp").read_text() + "R: 0 : 0 : 1 : * 5\n"
+    assert "given twice" in checked(twice, (tmp_path / "plan.cert").read_text()).sentence
     other = tiger().replace(mdp=tiger().mdp.replace(reward=tiger().mdp.reward - 1))
     assert not checked(text_of(other), (tmp_path / "plan.cert").read_text()).right
 
