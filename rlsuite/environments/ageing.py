@@ -15,11 +15,11 @@ import numpy as np
 
 from rlsuite.core.aliases import Env, UntypedSpace
 from rlsuite.core.checks import legal_actions
+from rlsuite.environments.child_process import CannotBeFollowed, called
 from rlsuite.environments.facts import NO_LIMIT
 from rlsuite.environments.followers import begin, same_state
 from rlsuite.environments.layers import attributes_of
 from rlsuite.environments.outcomes import Tree, draw
-from rlsuite.environments.signal_errors import CannotBeFollowed, called
 
 STEPS = 100_000
 """Steps beside the table, at least."""

@@ -20,10 +20,9 @@ from numpy.random import Generator
 from rlsuite import errors
 from rlsuite.core.aliases import BareEnv, Env, Info, Observation, UntypedSpace
 from rlsuite.core.compilation import interpreted
-from rlsuite.environments.child_process import in_child
+from rlsuite.environments.child_process import CannotBeFollowed, in_child
 from rlsuite.environments.compiled_env import CompiledDynamics, State
 from rlsuite.environments.facts import EnvironmentFacts, replaced_methods
-from rlsuite.environments.signal_errors import CannotBeFollowed
 from rlsuite.environments.tabular_env import TabularEnv
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.gymnasium_table import table_in

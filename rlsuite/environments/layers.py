@@ -13,8 +13,8 @@ import gymnasium
 from gymnasium.wrappers import RecordEpisodeStatistics, TimeAwareObservation, TimeLimit
 
 from rlsuite.core.aliases import Env
+from rlsuite.environments.child_process import CannotBeFollowed, Signal
 from rlsuite.environments.facts import NO_LIMIT, TRANSPARENT, EnvironmentFacts
-from rlsuite.environments.signal_errors import CannotBeFollowed, Signal
 
 _COUNT_ONLY = (*TRANSPARENT, RecordEpisodeStatistics)
 _ONLY_COMPUTE = (gymnasium.ObservationWrapper, gymnasium.RewardWrapper, gymnasium.ActionWrapper)

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rlsuite.environments.scripted_generator import MAX_OUTCOMES, Request, ScriptedGenerator, Unscripted
-from rlsuite.environments.signal_errors import CannotBeFollowed, called
-from rlsuite.environments.symbolic import GRID, Draw
+from rlsuite.environments.child_process import CannotBeFollowed, called
+from rlsuite.environments.scripted_generator import GRID, MAX_OUTCOMES, Draw, Request, ScriptedGenerator, Unscripted
 
 MAX_DRAWS = 100
 """Most draws of one step."""

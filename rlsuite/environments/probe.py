@@ -22,12 +22,12 @@ from rlsuite import errors
 from rlsuite.core.aliases import Env, UntypedSpace
 from rlsuite.core.checks import finite_reward
 from rlsuite.environments.ageing import mask_in
+from rlsuite.environments.child_process import CannotBeFollowed, called
 from rlsuite.environments.facts import NO_LIMIT
 from rlsuite.environments.layers import attributes_of, layers_of, passages_of, truncates
 from rlsuite.environments.outcomes import Tree, outcomes_of, sampled
 from rlsuite.environments.part_pickles import PartPickler, PartUnpickler, exaggerated, image_of, is_immutable, plainly
 from rlsuite.environments.scripted_generator import ScriptedGenerator
-from rlsuite.environments.signal_errors import CannotBeFollowed, called
 
 WALK = 200
 """Steps of a walk on which attributes are seen to change."""

@@ -20,8 +20,8 @@ import gymnasium
 import numpy as np
 
 from rlsuite.core.aliases import BareEnv
+from rlsuite.environments.child_process import Signal
 from rlsuite.environments.facts import Wrapper
-from rlsuite.environments.signal_errors import Signal
 
 _TRUSTED_PACKAGES = {"rlsuite", "gymnasium", "numpy", "numba", "scipy", *sys.stdlib_module_names}
 _WRAPPED = ("step", "reset", "observation", "reward", "action")

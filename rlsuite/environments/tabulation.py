@@ -21,7 +21,7 @@ import numpy as np
 from rlsuite import errors
 from rlsuite.core.aliases import Env
 from rlsuite.environments.ageing import SHARE, Ageing
-from rlsuite.environments.child_process import in_child, in_new_process, in_words
+from rlsuite.environments.child_process import CannotBeFollowed, called, in_child, in_new_process, in_words
 from rlsuite.environments.facts import EnvironmentFacts, replaced_methods
 from rlsuite.environments.followers import Follower, begin
 from rlsuite.environments.layers import horizon_of, why_not_copied, without_counting
@@ -29,7 +29,6 @@ from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.outcomes import Tree, draw, leaves_of
 from rlsuite.environments.part_pickles import object_named
 from rlsuite.environments.probe import Answer, Probe, Relearn
-from rlsuite.environments.signal_errors import CannotBeFollowed, called
 
 MAX_STATES = 100_000
 OTHER_SEED = 2_718

@@ -28,7 +28,6 @@ FAMILIES = {
     "cli/test_filtering": "cli: filter_table",
     "core/test_compilation": "core: machine_code refusals",
     "environments/test_tabulated_model": "environments: found_model",
-    "environments/test_symbolic": "environments: signal_errors",
     "environments/test_vector_observation": "environments: wrappers",
     "experiments/test_run": "experiments: experiment runs writing",
     "features/test_check_estimator": "features: aggregation chain estimators identity kernel scaling",

@@ -26,10 +26,9 @@ from gymnasium.spaces import Discrete
 
 import rlsuite as rl
 from rlsuite.environments import child_process
-from rlsuite.environments.child_process import in_child
+from rlsuite.environments.child_process import CannotBeFollowed, in_child
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.forms.table import trusted_model
-from rlsuite.environments.signal_errors import CannotBeFollowed
 from rlsuite.environments.tabulation import NotTabulated, tabulation_of
 from rlsuite.errors import UnsuitableEnvironment, UntrustedTable
 

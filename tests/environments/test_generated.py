@@ -6,12 +6,15 @@ outcome, they do something else than before, or than their table says. What has 
 stepwise loop is right, and no other way of learning gives other bytes, or does what nobody has asked for.
 """
 
+import decimal
 import io
 import linecache
 import logging
 import os
 import random
+import signal
 import sys
+import threading
 import time
 import types
 import warnings
@@ -26,16 +29,18 @@ import numpy as np
 import pytest
 
 import rlsuite as rl
+from rlsuite.environments import ageing
 from rlsuite.errors import NotLearned, RlsuiteError
 from rlsuite.training import budget
 
+LIMIT = sys.getrecursionlimit()
 STEPS = 2_500
 PATIENCE = 3.0
 """Seconds in which an environment may be asked."""
 
 SOURCE = Template("""\
-import collections, contextvars, dataclasses, functools, itertools, json, logging, os, random, sys, threading, types
-import warnings, weakref
+import collections, contextvars, dataclasses, decimal, functools, itertools, json, linecache, logging, os, random
+import signal, sys, threading, types, warnings, weakref
 import numpy as np
 import gymnasium
 from gymnasium import spaces
@@ -171,6 +176,12 @@ ATTRIBUTE = {
         """,
     ),
 }
+CALLED = """
+class Called(Box):
+    def __call__(self):
+        return self.more()
+N = Called()
+"""
 OUTSIDE = {
     "alias": Place("self.n = self.m = []", "self.n.append(x)", "len(self.m)"),
     "view": Place("self.n = np.zeros(4); self.m = self.n[:2]", "self.n[0] += 1", "self.m[0]"),
@@ -239,6 +250,73 @@ OUTSIDE = {
         count="more(object())",
         read="more.cache_info().misses",
         module="more = functools.lru_cache(maxsize=None)(lambda one: 0)",
+    ),
+}
+# Where nobody looks: of a table that is declared, a run takes too few steps to see what counts there.
+HIDDEN = {
+    "callable": Place(count="N()", read="N.at", module=CALLED),
+    "callable of the class": Place(count="type(self).n()", read="type(self).n.at", module=CALLED, body="n = Called()"),
+    "hidden": Place(count="more._n = getattr(more, '_n', 0) + 1", read="more._n", module="def more(): pass"),
+    "docstring": Place(count="type(self).__doc__ = (type(self).__doc__ or '') + '.'", read="len(type(self).__doc__)"),
+    "annotations": Place(
+        count="type(self).__annotations__['n'] += 1",
+        read="type(self).__annotations__['n']",
+        body="__annotations__ = {'n': 0}",
+    ),
+    "descriptor": Place(
+        count="self.n",
+        read="type(self).__dict__['n'].at",
+        module="""
+        class Described(Box):
+            def __get__(self, one, kind):
+                return self.more()
+        """,
+        body="n = Described()",
+    ),
+    "dict of its own": Place(
+        "self.n = Kept()",
+        "self.n.n += 1",
+        "self.n.n",
+        module="""
+        class Kept(dict):
+            n = 0
+            def __reduce__(self):
+                return Kept, ()
+        """,
+    ),
+    "singleton": Place(
+        count="N.at += 1",
+        read="N.at",
+        module="""
+        class Single(Box):
+            def __reduce__(self):
+                return "N"
+        N = Single()
+        """,
+    ),
+    "decimal": Place(count="decimal.getcontext().prec += 1", read="decimal.getcontext().prec - 28"),
+    "logger": Place(count="LOG.setLevel(LOG.level + 1)", read="LOG.level", module="LOG = logging.getLogger('counted')"),
+    "recursion": Place(
+        count="sys.setrecursionlimit(sys.getrecursionlimit() + 1)",
+        read="sys.getrecursionlimit() - LIMIT",
+        module="LIMIT = sys.getrecursionlimit()",
+    ),
+    "print options": Place(
+        count="np.set_printoptions(edgeitems=np.get_printoptions()['edgeitems'] + 1)",
+        read="np.get_printoptions()['edgeitems'] - 3",
+    ),
+    "current thread": Place(
+        count="N = vars(threading.current_thread()); N['n_'] = N.get('n_', 0) + 1",
+        read="threading.current_thread().n_",
+    ),
+    "line cache": Place(
+        count="linecache.cache['n_'] = (linecache.cache.get('n_', (0,))[0] + 1,)", read="linecache.cache['n_'][0]"
+    ),
+    "size": Place("self.n = []", "self.n.append(0)", "sys.getsizeof(self.n) // 8"),
+    "signal": Place(
+        count="signal.signal(signal.SIGUSR1, functools.partial(print, count() + 1))",
+        read="count()",
+        module="def count(): return getattr(signal.getsignal(signal.SIGUSR1), 'args', (0,))[0]",
     ),
 }
 NOWHERE = {"none": Place()}
@@ -409,7 +487,7 @@ class Parts(NamedTuple):
 
 
 ALL = Parts(
-    ATTRIBUTE | OUTSIDE,
+    ATTRIBUTE | OUTSIDE | HIDDEN,
     DRAWN | DRAWN_AT_MOST | DRAWN_AGAIN | DRAWN_IN_ORDER | DRAWN_OTHERWISE,
     GENERATOR | ALIASES,
     EFFECTS,
@@ -425,7 +503,8 @@ def written(seed: int, parts: Parts = ALL) -> Written:
     kinds["table"] = chance.choice(["P", "P", "model"]) if declares else "none"
     untrue = declares and not honest and chance.random() < 0.5
     counts = chance.random() < parts.share_counted if honest or untrue else True
-    kinds["counted"] = chance.choice(list(parts.counted)) if counts else "none"
+    places = [name for name in parts.counted if not (declares and name in HIDDEN)]
+    kinds["counted"] = chance.choice(places) if counts else "none"
     place = (parts.counted | NOWHERE)[kinds["counted"]]
     kinds["kept"] = chance.choice(["int", "np"] if declares else list(KEPT))
     put, get, first = KEPT[kinds["kept"]]
@@ -506,12 +585,24 @@ class Found(NamedTuple):
     seconds: float
 
 
+def forget() -> None:
+    """Begin to count again, wherever Python and NumPy keep something."""
+    os.environ.pop("N_", None)
+    decimal.getcontext().prec = 28
+    logging.getLogger("counted").setLevel(0)
+    sys.setrecursionlimit(LIMIT)
+    np.set_printoptions(edgeitems=3)
+    vars(threading.current_thread()).pop("n_", None)
+    linecache.cache.pop("n_", None)
+    signal.signal(signal.SIGUSR1, signal.SIG_DFL)
+
+
 def ran(one: Written, steps: int = STEPS, **options: Any) -> Found:
     """Learn in an environment, made from its text as if nobody had used it before."""
     for holder in (np, sys):
         if hasattr(holder, "N_"):
             del holder.N_
-    os.environ.pop("N_", None)
+    forget()
     random.seed(one.seed)
     np.random.seed(one.seed)  # noqa: NPY002 - some environments draw from it
     if os.path.exists("effect.txt"):
@@ -585,11 +676,12 @@ def apart(tmp_path, monkeypatch):
     """A folder of its own, and generators as they were."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(budget, "PATIENCE", PATIENCE)
+    monkeypatch.setattr(ageing, "STEPS", 2 * STEPS)
     states = random.getstate(), np.random.get_state()  # noqa: NPY002
     yield
     random.setstate(states[0])
     np.random.set_state(states[1])  # noqa: NPY002
-    os.environ.pop("N_", None)
+    forget()
 
 
 @pytest.mark.cases("0")

@@ -12,6 +12,7 @@ import pytest
 from gymnasium.spaces import Discrete
 
 import rlsuite as rl
+from rlsuite.environments.child_process import CannotBeFollowed
 from rlsuite.environments.outcomes import (
     Again,
     IntegerNode,
@@ -24,7 +25,6 @@ from rlsuite.environments.outcomes import (
     probabilities_of,
 )
 from rlsuite.environments.scripted_generator import ScriptedGenerator
-from rlsuite.environments.signal_errors import CannotBeFollowed
 
 
 def shuffled(rng, things):

@@ -1,5 +1,7 @@
 """A run on a declared table calls the environment for its own steps only, and finds out by these what is untrue."""
 
+import itertools
+
 import gymnasium
 import numpy as np
 import pytest
@@ -9,6 +11,8 @@ import rlsuite as rl
 from rlsuite.environments.facts import facts_of
 from rlsuite.environments.forms.known_kinds import is_known_kind
 from rlsuite.errors import StepwiseWarning
+from rlsuite.training.kernels import ALL_STEPS
+from rlsuite.training.verification import FEW, FIRST, STRETCH, VerifiedEngine
 from rlsuite_envs.bandits import BanditEnv
 
 
@@ -112,6 +116,35 @@ def test_a_long_run_takes_few_of_its_steps_in_the_environment():
     same_records(learned, learned_stepwise(Lake(), 100_000))
     assert learned.record_.loop == "compiled"
     assert 1_000 < env.taxi_orientation < 2_500
+
+
+def test_a_million_steps_have_the_stretches_that_are_promised(monkeypatch):
+    """The first thousand, 50 after half as many steps as were taken until then, and the last 50; all are compared."""
+    taken, ends = [], []
+    in_environment, end = VerifiedEngine._in_environment, VerifiedEngine._end
+
+    def noted(engine, clock, times, most):
+        few, position = engine._few, engine.learner.run_state.position
+        before = int(position[ALL_STEPS])
+        outcome = in_environment(engine, clock, times, most)
+        after = int(position[ALL_STEPS])
+        if not few and taken and taken[-1][1] == before:
+            taken[-1] = taken[-1][0], after
+        elif not few:
+            taken.append((before, after))
+        return outcome
+
+    monkeypatch.setattr(VerifiedEngine, "_in_environment", noted)
+    monkeypatch.setattr(VerifiedEngine, "_end", lambda engine: ends.append(0) or end(engine))
+    env = Lake()
+    assert agent().learn(env, steps=1_000_000, seed=1).record_.loop == "compiled"
+    assert taken[0] == (0, FIRST)
+    assert taken[-1] == (1_000_000 - STRETCH, 1_000_000)
+    for (_, done), (begin, after) in itertools.pairwise(taken[:-1]):
+        assert 0.9 * (done + FIRST) / 2 <= begin - done <= 1.1 * (done + FIRST) / 2
+        assert after - begin == STRETCH
+    assert len(taken) == len(ends) == 17
+    assert FIRST + 16 * STRETCH <= env.taxi_orientation <= FIRST + 16 * STRETCH + 16 * 4 * 3 * FEW
 
 
 @pytest.mark.parametrize(
