@@ -224,7 +224,7 @@ def evaluation(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]
     """
     runs, curves = _measured(results, "evaluation")
     which = _policy_of(runs)
-    note = f"Value: expected return of the {which} from the start, discounted as the agent does."
+    note = f"Value: {_told(runs)} return of the {which} from the start, discounted as the agent does."
     optima = _optima(runs)
     return _draw(runs, curves, f"discounted value of the {which}", [note], look, optima=optima)
 
@@ -260,7 +260,7 @@ def evaluation_return(results: "Given | Sequence[Given]", **look: Unpack[CurveKe
         lambda record: bool(np.isfinite(record.evaluation_return).all()),
         "a greedy policy that may never reach an end; give the environment a time limit (max_episode_steps=)",
     )
-    note = f"Return: expected sum of rewards of an episode of the {which}, not discounted."
+    note = f"Return: {_told(runs)} sum of rewards of an episode of the {which}, not discounted."
     optima = _optima(runs, "episodes")
     return _draw(runs, curves, f"undiscounted return of the {which}", [note], look, optima=optima)
 
@@ -269,6 +269,13 @@ def _policy_of(runs: Sequence[Results]) -> str:
     """Which policy was evaluated: of agents that learn the values of a policy, the one that they follow."""
     kinds = {"policy that it follows" if run.records[0].follows else "greedy policy" for run in runs}
     return kinds.pop() if len(kinds) == 1 else "policy"
+
+
+def _told(runs: Sequence[Results]) -> str:
+    """What evaluations are: where the model of an environment is not known, those of some episodes."""
+    if all(record.value_bounds != UNKNOWN for run in runs for record in run.records):
+        return "expected"
+    return "mean over a few episodes, not the expected,"
 
 
 @figure_of("results", has=lambda run: any(record.value_error.size for record in run.records))

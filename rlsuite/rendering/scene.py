@@ -110,7 +110,7 @@ def grid_scene(
     overlay: Overlay,
     squares: NDArray[np.uint8],
     side: float,
-    kinds: Mapping[Kind, NDArray[np.bool_]] | None = None,
+    kinds: Mapping[Kind, NDArray[np.bool_]] = {},
 ) -> Scene:
     """Return what is drawn of a grid.
 
@@ -139,14 +139,13 @@ def grid_scene(
     ([0.225, -0.14], ['0', '1'], [[0.0, 0.29], [1.0, 0.29]])
     """
     squares = squares.copy()
-    for kind, where in (kinds or {}).items():
+    for kind, where in kinds.items():
         squares[where] = kind.colour
     inks = inks_on(squares)
-    cells = Cells(squares, LINE if side >= LINES_FROM else None)
     with_numbers = overlay.value is not None and side >= NUMBERS_FROM
-    symbols = [(kind, where) for kind, where in (kinds or {}).items() if kind.symbol and side >= ARROWS_FROM]
+    symbols = [(kind, where) for kind, where in kinds.items() if kind.symbol and side >= ARROWS_FROM]
     return [
-        cells,
+        Cells(squares, LINE if side >= LINES_FROM else None),
         *(_symbols(kind, where) for kind, where in symbols),
         *(_arrows(overlay, inks, side, 0.14 if with_numbers else 0.0) if side >= ARROWS_FROM else []),
         *(_marks(overlay, inks, side, [where for _, where in symbols]) if side >= LETTERS_FROM else []),
@@ -263,7 +262,9 @@ def _marks(overlay: Overlay, inks: NDArray[np.uint8], side: float, explained: Se
     marks = {square: mark for square, mark in overlay.layout.marks.items() if not any(w[square] for w in explained)}
     if not marks:
         return []
-    inside, size = ((0.0, 0.0), 0.45) if overlay.is_empty else ((-0.36, -0.33), max(0.2, 9.0 / side))
+    # In a small square a letter is nearer to the middle, so that it does not lie on a wall.
+    corner = np.maximum((-0.36, -0.33), 6.5 / side - 0.46)
+    inside, size = ((0.0, 0.0), 0.45) if overlay.is_empty else (corner, max(0.2, 9.0 / side))
     at = np.array([*marks], dtype=np.int64)
     places, ink = at[:, ::-1].astype(np.float64) + inside, inks[at[:, 0], at[:, 1]]
     return [Texts("marks", places, [*marks.values()], ink, size, bold=True)]

@@ -9,6 +9,7 @@ import rlsuite as rl
 from rlsuite import plotting
 from rlsuite.errors import NotLearned, ParameterError, RlsuiteWarning
 from rlsuite.plotting.figure_list import figures_of
+from rlsuite.training.results import Bounds
 from rlsuite.training.statistics import mean_interval, pointwise_band, simultaneous_band
 
 
@@ -185,6 +186,9 @@ def test_the_optimum_is_one_dashed_line(results_of, caption_of):
     assert set(line.get_ydata()) == {81.0}
     assert line.get_color() == "#000000"
     assert "Dashed: exact optimum." in caption_of(ax)
+    assert "Value: mean over a few episodes, not the expected, return of the greedy policy" in caption_of(ax)
+    known = results_of("Sarsa", value_bounds=Bounds(0.0, 81.0))
+    assert "Value: expected return of the greedy policy" in caption_of(plotting.evaluation(known))
 
 
 def test_the_optimum_of_drawn_problems_is_their_mean(results_of, caption_of):

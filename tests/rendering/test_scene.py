@@ -26,6 +26,11 @@ def test_what_is_drawn_of_a_grid_and_how_much_of_it():
     kinds = [[type(shape) for shape in grid_scene(overlay, square_colours(overlay), side)] for side in (5, 10, 14, 26)]
     assert kinds == [[Cells], [Cells, Polygons, Polygons], [Cells, Polygons, Polygons, Texts], [*kinds[2], Texts]]
     assert grid_scene(overlay, square_colours(overlay), 5)[0].line is None
+    small = grid_scene(overlay, square_colours(overlay), 20)[-1]  # a letter of 9 pixels stays in its square of 20
+    assert (small.name, (np.abs(small.places - np.rint(small.places)) + 9 / 20 / 2 < 0.5).tolist()) == (
+        "marks",
+        [[True, True]] * 2,
+    )
     layout = GridLayout(1, 1, [(0, 0)], marks={(0, 0): "X"})
     (cells, letter) = grid_scene(Overlay(layout), square_colours(Overlay(layout)), 40)
     assert (letter.texts, letter.places.tolist(), letter.size) == (["X"], [[0.0, 0.0]], 0.45)
