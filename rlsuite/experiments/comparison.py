@@ -2,6 +2,7 @@
 
 import csv
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,9 +23,11 @@ from rlsuite.experiments.rows import (
     bounds_of,
     brackets,
     ends_of,
+    mean_text,
     measures_of,
     rows_of,
     samples_of,
+    short,
     sign_of,
     table,
 )
@@ -395,15 +398,14 @@ HEADINGS = ["environment", "agent", "seeds", "mean", "95 % interval", "optimum",
 
 def _texts(row: Row) -> list[str]:
     """A row of `HEADINGS`."""
-    optimum = "" if row.optimum is None else f"{row.optimum:.4g}"
-    regret = "" if row.regret is None else f"{row.regret:.4g} {brackets(row.regret_low, row.regret_high)}".rstrip()
     ends = "" if row.arriving is None else f"{row.arriving} of {row.seeds}"
-    interval = brackets(row.low, row.high)
-    return [row.environment, row.agent, str(row.seeds), f"{row.mean:.4g}", interval, optimum, regret, ends]
+    known = [mean_text(row.optimum), mean_text(row.regret, row.regret_low, row.regret_high), ends]
+    return [row.environment, row.agent, str(row.seeds), short(row.mean), brackets(row.low, row.high), *known]
 
 
 def _escaped(text: str) -> str:
-    return "".join(rf"\{letter}" if letter in "&%$#_{}" else letter for letter in text)
+    # a minus is longer than a hyphen
+    return re.sub(r"(?<![\w-])-(?=[\d.])", "$-$", re.sub(r"[&%$#_{}]", r"\\\g<0>", text))
 
 
 def _of_pairs(pairs: Sequence[Pair], agents: Sequence[str], measure: str) -> list[str]:

@@ -256,7 +256,8 @@ class Experiment(Settings):
 def _check_keys(table: Table, allowed: Sequence[str], where: str) -> None:
     for key in table:
         if key not in allowed:
-            raise ParameterError(f"{where}{key}: {errors.unknown('key', key, allowed)}")
+            at_top = "" if where else f"; write what is in [{key}] at the top, without that line" * is_table(table[key])
+            raise ParameterError(f"{where}{key}: {errors.unknown('key', key, allowed)}{at_top}")
 
 
 def _text(table: Table, key: str, where: str, default: str | None = None) -> str:

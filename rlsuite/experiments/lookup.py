@@ -88,7 +88,7 @@ def agent_from_table(table: Table, where: str, folder: Path = Path()) -> Any:
     """
     spec = table.get("name")
     if not isinstance(spec, str):
-        raise ParameterError(f"{where}.name={spec!r} must be the name of an agent, such as 'QLearning'")
+        raise ParameterError(f'{where}: write name = "{table.get("class", "QLearning")}", the name of an agent')
     try:
         kind = find_agent_class(spec, folder)
     except RlsuiteError as error:

@@ -229,12 +229,10 @@ def table(rows: Sequence[Row]) -> str:
     lake: return per episode, mean over 2 seeds [95 % interval: Student t, cut at known bounds]
       Sarsa  0.5  [0.4, 0.6]
     """
-    blocks: list[str] = []
-    for environment in dict.fromkeys(row.environment for row in rows):
-        own = [row for row in rows if row.environment == environment]
-        for measure in dict.fromkeys(row.measure for row in own):
-            blocks.append(_block(environment, measure, [row for row in own if row.measure == measure]))
-    return "\n".join(blocks)
+    blocks: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        blocks.setdefault((row.environment, row.measure), []).append(row)
+    return "\n".join(_block(*what, own) for what, own in blocks.items())
 
 
 def _paired(environment: str, runs: list[Results], asked: str | None) -> list[Row]:
@@ -304,32 +302,28 @@ def _block(environment: str, measure: str, rows: Sequence[Row]) -> str:
     over = "one seed, no interval" if counts == [1] else f"mean over {seeds} seeds [95 % interval: {method}]"
     cells = [_cells(row) for row in rows]
     shown = [column for column in zip(*cells, strict=True) if any(column)]
-    widths = [max(map(len, column)) for column in shown]
     aligned = [
-        [text.ljust(width) if index == 0 else text.rjust(width) for text, width in ((text, width) for text in column)]
-        for index, (column, width) in enumerate(zip(shown, widths, strict=True))
+        [(str.rjust if index else str.ljust)(text, max(map(len, column))) for text in column]
+        for index, column in enumerate(shown)
     ]
     lines = ["  ".join(parts).rstrip() for parts in zip(*aligned, strict=True)]
     what = f"discounted {measure}" if measure in (VALUE, FOLLOWED) else measure
-    reasons = dict.fromkeys(row.optimum_unknown for row in rows if row.optimum_unknown)
-    lines += [f"optimum unknown: {reason}" for reason in reasons]
+    lines += [f"optimum unknown: {reason}" for reason in dict.fromkeys(row.optimum_unknown for row in rows) if reason]
     return "\n".join([f"{environment}: {what}, {over}", *(f"  {line}" for line in lines)])
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    interval = brackets(row.low, row.high)
-    optimum = "" if row.optimum is None else f"optimum {row.optimum:.4g}"
+    optimum = "" if row.optimum is None else f"optimum {short(row.optimum)}"
     share = "" if row.share is None else f"{row.share:.1%} of it"
     undiscounted = ends = difference = ""
     if row.undiscounted is not None:
-        around = brackets(row.undiscounted_low, row.undiscounted_high)
-        undiscounted = f"undiscounted return {row.undiscounted:.4g} {around}".rstrip()
+        undiscounted = f"undiscounted return {mean_text(row.undiscounted, row.undiscounted_low, row.undiscounted_high)}"
     if row.arriving is not None and row.arriving < row.seeds:
         ends = f"{row.arriving} of {row.seeds} reach an end"
     if row.difference is not None:
         around = brackets(row.difference_low, row.difference_high)
         difference = f"{row.difference:+.4g} {around} against the best".replace("  ", " ")
-    return row.agent, f"{row.mean:.4g}", interval, optimum, share, undiscounted, ends, difference
+    return row.agent, short(row.mean), brackets(row.low, row.high), optimum, share, undiscounted, ends, difference
 
 
 def brackets(low: float | None, high: float | None) -> str:
@@ -342,4 +336,18 @@ def brackets(low: float | None, high: float | None) -> str:
         return ""
     rounding = ROUNDING * max(abs(low), abs(high))
     ends = (0.0 if abs(end) <= rounding else end for end in (low, high))
-    return "[{:.4g}, {:.4g}]".format(*ends)
+    return f"[{', '.join(map(short, ends))}]"
+
+
+def mean_text(mean: float | None, low: float | None = None, high: float | None = None) -> str:
+    """A mean and its interval as text; empty where nothing is known."""
+    return "" if mean is None else f"{short(mean)} {brackets(low, high)}".rstrip()
+
+
+def short(value: float) -> str:
+    """A number in four digits, without an exponent up to a thousand millions.
+
+    >>> short(-12.24785), short(20561.3), short(2e-7)
+    ('-12.25', '20560', '2e-07')
+    """
+    return f"{float(f'{value:.4g}'):.9g}"

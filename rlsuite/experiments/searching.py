@@ -34,7 +34,7 @@ from rlsuite.experiments.comparison import Comparison
 from rlsuite.experiments.config import Settings
 from rlsuite.experiments.folder import slug
 from rlsuite.experiments.grid import settings, text_of, with_setting
-from rlsuite.experiments.rows import Row, brackets, measures_of, rows_of, samples_of, sign_of
+from rlsuite.experiments.rows import Row, mean_text, measures_of, rows_of, samples_of, sign_of
 from rlsuite.experiments.runs import cells_of, differences
 from rlsuite.experiments.sweeping import MEASURES, MeasureName
 from rlsuite.training.budget import LoopChoice
@@ -115,16 +115,16 @@ class Search:
         return sign_of(self.measure) * (self.searched - self.rows[0].mean)
 
     def __repr__(self) -> str:
-        row, given = self.rows
+        row = self.rows[0]
         seeds = max(trial.seeds for trial in self.trials)
         early = sum(trial.seeds < seeds for trial in self.trials)
         names = ", ".join(self.best.setting)
-        interval, its = (brackets(one.low, one.high) for one in self.rows)
+        fresh, its = (mean_text(one.mean, one.low, one.high) for one in self.rows)
         error = "good" if self.optimism > 0.0 else "bad"
         lines = [
             f"Search({len(self.trials)} trials of {names} in {row.environment}; {self.measure})",
             f"  best: {text_of(self.best.setting)}",
-            f"  {row.mean:.4g} {interval} with {row.seeds} fresh seeds; as given {given.mean:.4g} {its}".rstrip(),
+            f"  {fresh} with {row.seeds} fresh seeds; as given {its}",
             f"  {self.searched:.4g} with the {seeds} seeds of its trial: too {error} by {abs(self.optimism):.2g}",
             *([f"  {early} trials were stopped early"] if early else []),
         ]

@@ -14,7 +14,7 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.experiments.comparing import label_envs, last_evaluation
 from rlsuite.experiments.grid import Grid, settings, text_of, with_setting
-from rlsuite.experiments.rows import PER_EPISODE, PER_STEP, UNDISCOUNTED, VALUE, Row, brackets, rows_of, sign_of
+from rlsuite.experiments.rows import PER_EPISODE, PER_STEP, UNDISCOUNTED, VALUE, Row, mean_text, rows_of, sign_of
 from rlsuite.training.budget import LoopChoice
 from rlsuite.training.results import Results
 from rlsuite.training.train import own_options, train
@@ -84,7 +84,7 @@ class Sweep:
         rows, runs = self.rows, self.results
         head = f"Sweep({len(rows)} settings of {', '.join(self.parameters)} in {self.environment}; {rows[0].measure})"
         best = [(text_of(runs[index].setting), rows[index]) for index in self._order()[:MOST_SHOWN]]
-        lines = [f"  {setting}: {row.mean:.4g} {brackets(row.low, row.high)}".rstrip() for setting, row in best]
+        lines = [f"  {setting}: {mean_text(row.mean, row.low, row.high)}" for setting, row in best]
         more = [f"  ... and {len(rows) - MOST_SHOWN} more: to_frame(), to_csv(path)"] if len(rows) > MOST_SHOWN else []
         return "\n".join([head, *lines, *more])
 

@@ -154,6 +154,8 @@ def test_tables_for_documents(comparison, tmp_path):
     assert {line.count("|") for line in markdown} == {8}  # nothing is known of ends
     latex = rl.compare({"a_b": [results("50 %", GOOD)]}).to_latex()
     assert r"a\_b & 50 \% & 12" in latex
+    below = rl.compare([results("a-1", GOOD - 20_000)]).to_latex()
+    assert "a-1 & 12 & $-$20000 & [$-$20000, $-$20000]" in below
     assert latex.endswith(r"\end{tabular}")
     alone = rl.compare([results("a", GOOD, high=float("inf"))])  # without a regret, ends, and a known optimum
     assert " & reach an end" not in alone.to_latex()

@@ -111,7 +111,17 @@ BAD = {
     ),
     "agent without a name": (
         HEAD + LAKE + "[[agents]]\ngamma = 0.9\n",
-        "agents[0].name=None must be the name of an agent, such as 'QLearning'",
+        'agents[0]: write name = "QLearning", the name of an agent',
+    ),
+    "the word of other libraries for a name": (
+        HEAD + LAKE + '[[agents]]\nclass = "Sarsa"\n',
+        'agents[0]: write name = "Sarsa", the name of an agent',
+    ),
+    "a table around all": (
+        "[experiment]\n" + HEAD + LAKE + LEARNER,
+        "experiment: unknown key 'experiment' (choices: agents, environments, episodes, evaluate_every, figures, keep, "
+        "limits, loop, name, record_every, regret, search, seeds, steps); "
+        "write what is in [experiment] at the top, without that line",
     ),
     "environment without an id": (HEAD + '[[environments]]\nlabel = "a"\n' + LEARNER, "environments[0].id is missing"),
     "id of the wrong type": (HEAD + "[[environments]]\nid = 3\n" + LEARNER, "environments[0].id=3 must be a string"),
