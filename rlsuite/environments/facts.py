@@ -31,7 +31,7 @@ from rlsuite.models.aliases import AnyArray
 from rlsuite.models.gymnasium_table import name_of as name_of
 from rlsuite.models.gymnasium_table import table_in
 
-NO_LIMIT = int(np.iinfo(np.int64).max)
+NO_LIMIT = np.iinfo(np.int64).max
 
 GROUP = "rlsuite.dynamics"
 """Entry-point group in which a package announces the compiled dynamics of a class from another package:

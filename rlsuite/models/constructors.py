@@ -32,9 +32,9 @@ from rlsuite.models.functions import (
     rows_from_successors,
 )
 from rlsuite.models.gymnasium_table import (
+    discount_of,
     name_of,
     read_table,
-    reject_partially_observable,
     rows_from_bare_table,
     title_of,
 )
@@ -341,7 +341,7 @@ class Constructors(MdpFields):
 
     @classmethod
     @says_what_to_write
-    def from_env(cls, env: str | EnvSpec | Env, *, gamma: float, **kwargs: object) -> Self:
+    def from_env(cls, env: str | EnvSpec | Env, *, gamma: float | None = None, **kwargs: object) -> Self:
         """Read the model of an environment: its ``model`` if it is one of ours, else Gymnasium's ``P``.
 
         Wrappers are looked through, so what they change is not part of the model.
@@ -350,8 +350,8 @@ class Constructors(MdpFields):
         ----------
         env : str, EnvSpec or gymnasium.Env
             An id, ``"module:Id"``, ``"file.py:Class"`` or an environment; see `rlsuite.environments.finding.find_env`.
-        gamma : float
-            Discount factor in [0, 1]; environments have none.
+        gamma : float, optional
+            Discount factor in [0, 1]; by default that of the environment's own model. Gymnasium's have none.
         **kwargs
             Passed to the environment when it is made.
 
@@ -373,13 +373,17 @@ class Constructors(MdpFields):
         from rlsuite.environments.finding import opened
 
         with opened(env, **kwargs) as found:
-            model: object = getattr(found.unwrapped, "model", None)
+            model, gamma = getattr(found.unwrapped, "model", None), discount_of(found, gamma)
             if isinstance(model, Constructors):
                 made = model.replace(gamma=gamma)
                 if not isinstance(made, cls):
                     made = cls(**{one.name: getattr(made, one.name) for one in fields(made)})
+            elif hasattr(model, "update_belief"):  # a POMDP, which is made from the class that reads this table
+                raise UnsuitableEnvironment(
+                    f"{name_of(found)} is partially observable: read it with POMDP.from_env; its .mdp is the model of "
+                    "the hidden states"
+                )
             else:
-                reject_partially_observable(model, name_of(found))
                 rows, n_actions, start = read_table(found)
                 made = cls._of(rows, n_actions, gamma, start=start)
             return with_name(with_layout(made, _layout(found, made)), title_of(found))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from rlsuite.core.narrowing import is_list, is_mapping, is_sequence
-from rlsuite.errors import ModelError, UnsuitableEnvironment
+from rlsuite.errors import ModelError, ParameterError, UnsuitableEnvironment
 from rlsuite.models import validation
 from rlsuite.models.aliases import FloatArray, Rows
 
@@ -33,14 +33,6 @@ class Table(NamedTuple):
     start: FloatArray
 
 
-def reject_partially_observable(model: object, name: str) -> None:
-    """Raise `UnsuitableEnvironment` if `model`, found in the environment `name`, has hidden states."""
-    if hasattr(model, "update_belief"):  # a POMDP, which is made from the class that reads this table
-        raise UnsuitableEnvironment(
-            f"{name} is partially observable: read it with POMDP.from_env; its .mdp is the model of the hidden states"
-        )
-
-
 def name_of(env: Env) -> str:
     """Return the id of `env`, the name of the model that it was made from, or the name of its class.
 
@@ -54,6 +46,21 @@ def name_of(env: Env) -> str:
     base: Any = env.unwrapped
     kind = type(base).__name__
     return base.model.name or kind if kind == "TabularEnv" else kind
+
+
+def discount_of(env: Env, gamma: float | None) -> float:
+    """Return `gamma` or, without one, that of the model which an environment has of its own.
+
+    Raises
+    ------
+    ParameterError
+        If there is neither.
+    """
+    if gamma is None:
+        gamma = getattr(getattr(env.unwrapped, "model", None), "gamma", None)
+    if gamma is None:
+        raise ParameterError(f"{name_of(env)} does not say how its rewards are discounted: write gamma=0.99, say")
+    return gamma
 
 
 def title_of(env: Env) -> str:

@@ -25,7 +25,7 @@ from rlsuite.models.functions import (
     labels_of,
     observed,
 )
-from rlsuite.models.gymnasium_table import name_of, title_of
+from rlsuite.models.gymnasium_table import discount_of, name_of, title_of
 from rlsuite.models.mdp import MDP
 from rlsuite.models.mdp_fields import with_name
 from rlsuite.models.observation_model import ObservationRows, Observations
@@ -184,15 +184,15 @@ class PomdpConstructors(PomdpFields):
 
     @classmethod
     @says_what_to_write
-    def from_env(cls, env: str | EnvSpec | Env, *, gamma: float, **kwargs: object) -> Self:
+    def from_env(cls, env: str | EnvSpec | Env, *, gamma: float | None = None, **kwargs: object) -> Self:
         """Read the model of a partially observable environment of ours.
 
         Parameters
         ----------
         env : str, EnvSpec or gymnasium.Env
             An id, ``"module:Id"``, ``"file.py:Class"`` or an environment; see `rlsuite.environments.finding.find_env`.
-        gamma : float
-            Discount factor in [0, 1].
+        gamma : float, optional
+            Discount factor in [0, 1]; by default that of the environment's own model. Gymnasium's have none.
         **kwargs
             Passed to the environment when it is made.
 
@@ -207,15 +207,13 @@ class PomdpConstructors(PomdpFields):
         with opened(env, **kwargs) as found:
             model: object = getattr(found.unwrapped, "model", None)
             if isinstance(model, PomdpConstructors):
-                found_model = model.replace(gamma=gamma)
+                found_model = model.replace(gamma=discount_of(found, gamma))
                 if not isinstance(found_model, cls):
                     found_model = cls(found_model.mdp, found_model.given_observation, found_model.observation_labels)
                 return with_name(found_model, title_of(found))
-            if isinstance(model, MDP):
-                raise UnsuitableEnvironment(f"{name_of(found)} is fully observable: read it with MDP.from_env")
-            raise UnsuitableEnvironment(
-                f"{name_of(found)} has no POMDP (env.unwrapped.model); build one with POMDP.from_arrays"
-            )
+            lacks = "has no POMDP (env.unwrapped.model); build one with POMDP.from_arrays"
+            seen = "is fully observable: read it with MDP.from_env"
+            raise UnsuitableEnvironment(f"{name_of(found)} {seen if isinstance(model, MDP) else lacks}")
 
 
 def _without_observation(R: Tables | SparseLike) -> tuple[Tables | SparseLike, FloatArray | None]:

@@ -300,12 +300,7 @@ def _declared(given: object, gamma: float | None) -> MDP | POMDP:
     if isinstance(given, str) and Path(given).suffix and Path(given).is_file() and Path(given).suffix != ".py":
         raise ParameterError(f"{given!r} is a file: read the model first, as in rl.solve(rl.POMDP.read({given!r}))")
     with opened(cast("str | EnvSpec | Env", given)) as env:
-        facts = facts_of(env)
-        own = facts.model.gamma if isinstance(facts.model, MDP | POMDP) else None
-        if gamma is None and own is None:
-            call = f"solve({given!r}, gamma=0.99)" if isinstance(given, str) else "solve(env, gamma=0.99)"
-            raise ParameterError(f"{facts.name} does not say how its rewards are discounted: write {call}")
-        return declared_model(facts, cast(float, own if gamma is None else gamma))
+        return declared_model(facts_of(env), gamma)
 
 
 def _kind(model: object) -> type:

@@ -84,7 +84,10 @@ def test_a_model_of_ours_is_taken_as_it_is(same):
     mdp = MDP.from_successors([[1, None], [{0: 0.25, 1: 0.75}, 0]], [1, 2], gamma=0.9, reward_std=[[1, 0], [0, 2]])
     read = MDP.from_env(mdp.to_env(), gamma=0.5)
     same(read, mdp, but=["gamma"])
-    assert read.gamma == 0.5
+    assert (read.gamma, MDP.from_env(mdp.to_env()).gamma) == (0.5, 0.9)
+    assert POMDP.from_env("rlsuite_envs:rlsuite/Tiger-v0").gamma == 0.95
+    with pytest.raises(ParameterError, match="FrozenLake-v1 does not say how its rewards are discounted: write gamma="):
+        MDP.from_env("FrozenLake-v1")
 
 
 def test_no_table():
@@ -99,14 +102,6 @@ def test_no_table():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (
-            lambda: MDP.from_env("FrozenLake-v1"),
-            "from_env() needs gamma: write MDP.from_env('FrozenLake-v1', gamma=0.99)",
-        ),
-        (
-            lambda: POMDP.from_env("rlsuite/Tiger-v0"),
-            "from_env() needs gamma: write POMDP.from_env('rlsuite/Tiger-v0', gamma=0.99)",
-        ),
         (
             lambda: MDP.from_experience([]),
             "from_experience() needs n_states and n_actions and gamma: write "

@@ -114,8 +114,8 @@ def test_an_environment_that_declares_its_table_is_a_model():
 @pytest.mark.parametrize(
     ("model", "gamma", "message"),
     [
-        ("FrozenLake-v1", None, "discounted: write solve('FrozenLake-v1', gamma=0.99)"),
-        (gymnasium.make("FrozenLake-v1"), None, "discounted: write solve(env, gamma=0.99)"),
+        ("FrozenLake-v1", None, "discounted: write gamma=0.99"),
+        (gymnasium.make("FrozenLake-v1"), None, "discounted: write gamma=0.99"),
         (3, None, "3 is neither an MDP nor a POMDP, nor an environment"),
         ("CartPole-v1", 0.9, "Ask for one: rl.tabulate(env, gamma=...)"),
         (gymnasium.wrappers.TransformReward(gymnasium.make("FrozenLake-v1"), lambda r: 2 * r), 0.9, "TransformReward"),

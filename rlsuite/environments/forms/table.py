@@ -122,15 +122,15 @@ def parts_of(model: MDP | POMDP | None) -> list[AnyArray]:
     return parts + ([model.observation] if isinstance(model, POMDP) else [])
 
 
-def declared_model(facts: EnvironmentFacts, gamma: float, *, vectors: bool = False) -> MDP | POMDP:
+def declared_model(facts: EnvironmentFacts, gamma: float | None, *, vectors: bool = False) -> MDP | POMDP:
     """Read the model that an environment declares; nothing is called.
 
     Parameters
     ----------
     facts : EnvironmentFacts
         Of the environment.
-    gamma : float
-        Discount of the model that is returned.
+    gamma : float or None
+        Discount of the model that is returned; None for that of the environment's own.
     vectors : bool
         Whether a `VectorObservation` may show vectors instead of its observations.
 
