@@ -164,9 +164,7 @@ def informed_values(
     return Above(q.reshape(states, actions), distance, sweeps)
 
 
-def blind_plans(
-    model: PreparedModel, watch: Watch, *, tol: float, share: float = 1.0, initial: FloatArray | None = None
-) -> Blind:
+def blind_plans(model: PreparedModel, watch: Watch, *, tol: float, share: float = 1.0) -> Blind:
     """Return the blind policies, and more plans if some actions are illegal in some states.
 
     Parameters
@@ -179,15 +177,12 @@ def blind_plans(
         Error of their values below which work stops.
     share : float
         Part of the time left that this may take.
-    initial : ndarray (n, S) float64, optional
-        The vectors of an earlier call that was cut short: sweeps continue from them.
     """
     legal = model.pomdp.mdp.legal
     acting = cast("BoolArray", legal.any(axis=1))
     actions: IndexArray = np.arange(model.pomdp.n_actions)
     until = watch.seconds + left(watch, share)
-    values = np.zeros(legal.T.shape) if initial is None else np.where(np.isfinite(initial), initial, 0.0)
-    found = [_blind(model, a, acting, watch, tol, until, values[a]) for a in range(legal.shape[1])]
+    found = [_blind(model, a, acting, watch, tol, until) for a in range(legal.shape[1])]
     vectors, distance = np.stack([values for values, _ in found]), max(distance for _, distance in found)
     if legal[acting].all():
         return Blind(vectors, actions, distance)
@@ -197,7 +192,7 @@ def blind_plans(
 
 
 def _blind(
-    model: PreparedModel, a: int, acting: BoolArray, watch: Watch, tol: float, until: float, value: FloatArray
+    model: PreparedModel, a: int, acting: BoolArray, watch: Watch, tol: float, until: float
 ) -> tuple[FloatArray, float]:
     """Return a lower bound (S,) on the value of taking action a for ever, and how far it is below at most."""
     step = model.steps_of[a]
@@ -210,7 +205,7 @@ def _blind(
     possible = acting & ~impossible
     reward = np.where(possible, model.reward[:, a], 0.0)
     matrix: Matrix = cast("Any", step) * model.pomdp.gamma
-    factor = model.further
+    factor, value = model.further, np.zeros(acting.size)
     if reward.size <= DIRECT and not (watch.hurries or watch.seconds > until):
         value = np.where(possible, solve_fixed_point(matrix, reward), 0.0)
     else:

@@ -48,61 +48,27 @@ class Bounds(NamedTuple):
         )
 
 
-class EndlessBounds:
-    """Bounds on the values of a model without horizon, computed as far as there is time, and improved later.
+def bounds_in_time(model: PreparedModel, watch: Watch, share: float = 1.0) -> tuple[Bounds, bool]:
+    """Return bounds on the values of a model without horizon, and whether more time would not improve them.
 
-    Parameters
-    ----------
-    model : PreparedModel
-        The model.
-    watch : Watch
-        Told when to stop; the bounds hold at any time.
-    share : float
-        Part of the time that the optimum with observed states may take.
-
-    Attributes
-    ----------
-    bounds : Bounds
-        The best so far.
-    finished : bool
-        Whether more time would not improve them.
+    The bounds hold at any time; the optimum with observed states may take a share of it.
 
     Raises
     ------
     ModelError
         If not even the upper bound at the start is finite: every plan comes to an illegal action.
     """
-
-    def __init__(self, model: PreparedModel, watch: Watch, share: float) -> None:
-        seen = seen_values(model, watch, share=share)
-        size = float(np.abs(seen.q[seen.q > -np.inf]).max())
-        self._model, self._close = model, CLOSE * size + 1e-12
-        # A few sweeps suffice from the optimum with observed states; from a rougher bound, take as many as needed.
-        self._sweeps = SWEEPS if seen.distance <= self._close else MOST_SWEEPS
-        self.bounds = Bounds(np.full((0, model.pomdp.n_states), -np.inf), seen.q.T)
-        self.finished = False
-
-    def improve(self, watch: Watch, share: float) -> None:
-        """Continue where the last call stopped.
-
-        Parameters
-        ----------
-        watch : Watch
-            Told when to stop.
-        share : float
-            Part of the time that the upper bound may take.
-        """
-        lower, upper = self.bounds
-        close = self._close
-        informed = informed_values(self._model, upper.T, watch, tol=close, share=share, max_sweeps=self._sweeps)
-        blind = blind_plans(self._model, watch, tol=close, initial=lower if len(lower) else None)
-        if len(lower):
-            blind = blind._replace(vectors=np.maximum(lower, blind.vectors))
-        cut = informed.distance > close and informed.iterations < self._sweeps
-        self.finished = watch.deadline is None or not (cut or watch.hurries)
-        self.bounds = Bounds(blind.vectors, np.ascontiguousarray(np.minimum(upper, informed.q.T)))
-        if self.bounds.at(self._model.pomdp.start)[1] == -np.inf:
-            raise no_plan(self._model.pomdp.start)
+    seen = seen_values(model, watch, share=share)
+    close = CLOSE * float(np.abs(seen.q[seen.q > -np.inf]).max()) + 1e-12
+    # A few sweeps suffice from the optimum with observed states; from a rougher bound, take as many as needed.
+    sweeps = SWEEPS if seen.distance <= close else MOST_SWEEPS
+    informed = informed_values(model, seen.q, watch, tol=close, share=min(share, SHARE), max_sweeps=sweeps)
+    blind = blind_plans(model, watch, tol=close)
+    cut = informed.distance > close and informed.iterations < sweeps
+    bounds = Bounds(blind.vectors, np.ascontiguousarray(np.minimum(seen.q, informed.q).T))
+    if bounds.at(model.pomdp.start)[1] == -np.inf:
+        raise no_plan(model.pomdp.start)
+    return bounds, watch.deadline is None or not (cut or watch.hurries)
 
 
 def endless_bounds(model: PreparedModel, watch: Watch) -> Bounds:
@@ -128,9 +94,7 @@ def endless_bounds(model: PreparedModel, watch: Watch) -> Bounds:
     >>> round(lower, 6), 87.2 < upper < 88
     (-20.0, True)
     """
-    found = EndlessBounds(model, watch, share=1.0)
-    found.improve(watch, SHARE)
-    return found.bounds
+    return bounds_in_time(model, watch)[0]
 
 
 def bounds_with_horizon(pomdp: POMDP, horizon: int) -> Bounds:

@@ -27,7 +27,7 @@ from rlsuite.planning.pomdp.online.bound_tree import (
     new_tree,
     used_bytes,
 )
-from rlsuite.planning.pomdp.online.online import Decision, OnlinePlan, Preparation, legal_actions, time_to_move
+from rlsuite.planning.pomdp.online.online import Decision, OnlinePlan, legal_actions, prepared, time_to_move
 from rlsuite.planning.pomdp.solution import AlphaVectorSolution, UpperBoundSolution, noted
 from rlsuite.planning.watch import Watch
 
@@ -66,8 +66,7 @@ def aems2(
         Memory for one tree, in GB; a search ends when it is used up.
     preparation : float, optional
         Seconds for the bounds at the leaves, once, before the first decision; by default 10 if there is a deadline, and
-        as many as are needed if not. They are not a part of the `deadline`. If they are too few, each of the following
-        decisions continues with the bounds for a quarter of its time, until the plan's ``prepared`` is true.
+        as many as are needed if not. They are not a part of the `deadline`.
     progress : bool, optional
         Whether to show a progress bar on stderr, in the search from the start.
     **tolerances
@@ -158,31 +157,16 @@ class BoundPlanner:
         else:
             self.expansions = whole_amount("max_iterations", max_iterations)
         self.max_bytes = positive_number("max_gb", max_gb) * 1e9
-        self._lower_vectors = [] if lower is None else [_lower_vectors(lower, pomdp)]
-        self._preparation = Preparation(pomdp, "aems2", seconds=preparation, deadline=watch.deadline)
-        self._take_bounds()
-
-    def _take_bounds(self) -> None:
-        """Write the bounds into the tables of the search."""
-        bounds, pomdp = self._preparation.bounds, self.pomdp
-        self.bounds = Bounds(np.concatenate([bounds.lower, *self._lower_vectors]), bounds.upper)
-        self.model = _tables(self._preparation.model, self.bounds)
+        prepared_model, found = prepared(pomdp, "aems2", seconds=preparation, deadline=watch.deadline)
+        own = found.lower if lower is None else np.concatenate([found.lower, _lower_vectors(lower, pomdp)])
+        self.bounds = Bounds(own, found.upper)
+        self.model = _tables(prepared_model, self.bounds)
         # if every plan comes to an illegal action, no bound is finite, and the search raises the error
         tables = self.model.lower, self.model.upper
         largest = max(float(np.abs(one[np.isfinite(one)]).max(initial=0.0)) for one in tables)
         # A backup rounds once for each entry of a belief and each observation of a row.
         roundings = 2 * pomdp.n_states + 2 * pomdp.n_observations + 8
-        self.rounding = roundings * EPS * largest * self._preparation.model.steps
-
-    @property
-    def prepared(self) -> bool:
-        """Whether the bounds at the leaves are complete."""
-        return self._preparation.finished
-
-    def prepare(self) -> None:
-        """Spend part of a decision's time on the bounds that are not complete."""
-        if self._preparation.go_on():
-            self._take_bounds()
+        self.rounding = roundings * EPS * largest * prepared_model.steps
 
     def search(self) -> "BoundSearch":
         """Return a new search."""
@@ -214,7 +198,6 @@ class BoundSearch:
             max_iterations=planner.expansions,
         )
         watch.progress = progress
-        planner.prepare()
         legal_actions(planner.pomdp, belief)
         model = planner.model
         support = np.flatnonzero(belief)

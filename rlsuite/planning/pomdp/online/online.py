@@ -5,10 +5,9 @@ seconds. So it takes no more time for a large model than it is given.
 
 What such a planner computes beforehand are bounds at the leaves. The seconds for a decision are too few for them, and a
 search with poor bounds plays badly for as long as it has no others. So they have a time of their own before the first
-decision; and if that is not enough, a part of the time of each of the following ones, until they are finished.
+decision.
 """
 
-import threading
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -21,7 +20,7 @@ from rlsuite.inference.particle_filter import ParticleFilter
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import BeliefLike, FloatArray
 from rlsuite.planning.certificate import warn_not_converged
-from rlsuite.planning.pomdp.bounds.linear_bounds import SHARE, Bounds, EndlessBounds
+from rlsuite.planning.pomdp.bounds.linear_bounds import Bounds, bounds_in_time
 from rlsuite.planning.pomdp.bounds.point_tables import PreparedModel
 from rlsuite.planning.pomdp.solution import BeliefPlan
 from rlsuite.planning.watch import Watch
@@ -30,8 +29,10 @@ SECONDS = 10.0
 """Time for the bounds before the first decision, by default, where decisions have a deadline."""
 
 
-class Preparation:
-    """The bounds at the leaves of a planner without horizon.
+def prepared(
+    pomdp: POMDP, method: str, *, seconds: float | None, deadline: float | None
+) -> tuple[PreparedModel, Bounds]:
+    """Return the tables of a model, and the bounds at the leaves of a planner without horizon.
 
     Parameters
     ----------
@@ -40,15 +41,9 @@ class Preparation:
     method : str
         Name of the planner.
     seconds : float or None
-        Time for the bounds before the first decision; None for `SECONDS`, or for as many as are needed if decisions
-        have no deadline.
+        Time for the bounds; None for `SECONDS`, or for as many as are needed if decisions have no deadline.
     deadline : float or None
         Seconds for a decision.
-
-    Attributes
-    ----------
-    model : PreparedModel
-        The model's tables.
 
     Raises
     ------
@@ -58,53 +53,22 @@ class Preparation:
     Warns
     -----
     ConvergenceWarning
-        If the time was too short; more is then taken from the following decisions.
+        If the time was too short.
     """
+    if seconds is not None:
+        seconds = positive_number("preparation", seconds)
+    elif deadline is not None:
+        seconds = SECONDS
+    with Watch(method, tol=1.0, deadline=seconds) as watch:
+        model = PreparedModel(pomdp, method)
+        bounds, finished = bounds_in_time(model, watch, share=0.5)
+    if not finished:
+        warn_not_converged(
+            f"{method} could not finish the bounds at the leaves in preparation={seconds:g} seconds: the search is "
+            "worse for it; pass a larger preparation="
+        )
+    return model, bounds
 
-    def __init__(self, pomdp: POMDP, method: str, *, seconds: float | None, deadline: float | None) -> None:
-        self._method, self._deadline = method, deadline
-        if seconds is not None:
-            seconds = positive_number("preparation", seconds)
-        elif deadline is not None:
-            seconds = SECONDS
-        own = Watch(method, tol=1.0, deadline=seconds)
-        with own:
-            self.model = PreparedModel(pomdp, method)
-            self._found = EndlessBounds(self.model, own, share=0.5)
-            self._found.improve(own, 0.5)
-        if not self._found.finished:
-            warn_not_converged(
-                f"{method} could not finish the bounds at the leaves in preparation={seconds:g} seconds: each of the "
-                f"following decisions takes up to {SHARE:.0%} of its time for them, until plan.prepared is true. "
-                "Pass a larger preparation= if that is too late"
-            )
-
-    @property
-    def finished(self) -> bool:
-        """Whether more time would not improve the bounds."""
-        return self._found.finished
-
-    @property
-    def bounds(self) -> Bounds:
-        """The best bounds so far."""
-        return self._found.bounds
-
-    def go_on(self) -> bool:
-        """Spend part of a decision's time on incomplete bounds; return whether they have changed."""
-        with _one_at_a_time:
-            return self._go_on()
-
-    def _go_on(self) -> bool:
-        if self.finished:
-            return False
-        share = None if self._deadline is None else SHARE * self._deadline
-        with Watch(self._method, tol=1.0, deadline=share) as watch:
-            self._found.improve(watch, 0.5)
-        return True
-
-
-_one_at_a_time = threading.Lock()
-"""Held to improve bounds: threads may share a plan, and a plan can be copied and pickled, which a lock cannot."""
 
 MOVED_PER_SECOND = 1e9
 """Bytes that a slow machine moves in a second."""
@@ -139,11 +103,6 @@ class Search(Protocol):
 
 class Planner(Protocol):
     """The interface of planners that search."""
-
-    @property
-    def prepared(self) -> bool:
-        """Whether everything that is computed before a search is complete."""
-        ...
 
     def search(self) -> Search:
         """Return a new search with an empty tree."""
@@ -191,11 +150,6 @@ class OnlinePlan(BeliefPlan):
 
     decision: Decision = field(repr=False)
     planner: Planner = field(repr=False)
-
-    @property
-    def prepared(self) -> bool:
-        """Whether the bounds at the leaves are complete; if not, the next decisions continue to compute them."""
-        return self.planner.prepared
 
     def decide(self, belief: BeliefLike, steps_left: int | None = None) -> Decision:
         """Search from a belief.

@@ -7,8 +7,6 @@ belief at the root is exact, or, as in the paper, kept as particles (`OnlinePlan
 
 import math
 import sys
-from collections.abc import Callable
-from functools import partial
 from typing import Any, Unpack, cast
 
 import numpy as np
@@ -22,7 +20,7 @@ from rlsuite.planning.limits import TolerancesOfBounds, takes_limits
 from rlsuite.planning.pomdp.bounds.linear_bounds import Bounds, bounds_with_horizon
 from rlsuite.planning.pomdp.online import history_tree
 from rlsuite.planning.pomdp.online.history_tree import FREE, Path, SearchParameters, Tree, random_state, simulator
-from rlsuite.planning.pomdp.online.online import Decision, OnlinePlan, Preparation, legal_actions, time_to_move
+from rlsuite.planning.pomdp.online.online import Decision, OnlinePlan, legal_actions, prepared, time_to_move
 from rlsuite.planning.pomdp.solution import best_at, noted, values_at
 from rlsuite.planning.watch import Watch
 
@@ -80,9 +78,8 @@ def pomcp(
         Where random numbers come from.
     preparation : float, optional
         Seconds for the bounds at the leaves, once, before the first decision; by default 10 if there is a deadline, and
-        as many as are needed if not. They are not a part of the `deadline`. If they are too few, each of the following
-        decisions continues with the bounds for a quarter of its time, until the plan's ``prepared`` is true. Not with a
-        horizon, whose bounds need all of their steps.
+        as many as are needed if not. They are not a part of the `deadline`. Not with a horizon, whose bounds need all
+        of their steps.
     progress : bool, optional
         Whether to show a progress bar on stderr, in the search from the start.
     **tolerances
@@ -124,11 +121,9 @@ def pomcp(
     watch = Watch("pomcp", deadline=deadline, **tolerances)
     watch.says = bool(progress)
     with watch:
-        preparing = None
         if horizon is None:
             name = "pomcp without a horizon"
-            preparing = Preparation(pomdp, name, seconds=preparation, deadline=watch.deadline)
-            bounds = preparing.bounds
+            _, bounds = prepared(pomdp, name, seconds=preparation, deadline=watch.deadline)
         else:
             horizon = whole_amount("horizon", horizon)
             if preparation is not None:
@@ -143,9 +138,7 @@ def pomcp(
             deadline=watch.deadline,
             depth=_depth(pomdp.gamma, horizon, depth),
             exploration=exploration,
-            leaf=partial(_leaf, pomdp, leaf, horizon),
-            bounds=bounds,
-            preparation=preparing,
+            leaf=_leaf(pomdp, leaf, horizon, bounds),
             optimistic=horizon is None and (leaf is None or (isinstance(leaf, str) and leaf == "informed")),
             max_nodes=max_nodes,
             seed=seed,
@@ -237,9 +230,7 @@ class MonteCarloPlanner:
         deadline: float | None,
         depth: int,
         exploration: float | None,
-        leaf: Callable[[Bounds], FloatArray],
-        bounds: Bounds,
-        preparation: Preparation | None,
+        leaf: FloatArray,
         optimistic: bool,
         max_nodes: int,
         seed: int | np.random.Generator | None,
@@ -262,19 +253,8 @@ class MonteCarloPlanner:
         most = min(((1 << 62) - 1) // (pomdp.n_actions * pomdp.n_observations), (1 << 31) - 1)
         if self.max_nodes > most:
             raise ParameterError(f"max_nodes={max_nodes} is too large for this model; pass at most {most}")
-        self._leaf, self._preparation = leaf, preparation
-        self.parameters = SearchParameters(pomdp.gamma, depth, constant, leaf(bounds))
+        self.parameters = SearchParameters(pomdp.gamma, depth, constant, leaf)
         self.random = random_state(np.random.default_rng() if seed is None else generator(seed))
-
-    @property
-    def prepared(self) -> bool:
-        """Whether the bounds at the leaves are complete."""
-        return self._preparation is None or self._preparation.finished
-
-    def prepare(self) -> None:
-        """Spend part of a decision's time on the bounds that are not complete."""
-        if self._preparation is not None and self._preparation.go_on():
-            self.parameters = self.parameters._replace(leaf=self._leaf(self._preparation.bounds))
 
     def search(self) -> "MonteCarloSearch":
         """Return a new search with an empty tree."""
@@ -296,7 +276,6 @@ class MonteCarloSearch:
         """Run simulations from a belief; see `online.online.Search`."""
         planner = self.planner
         watch = Watch("pomcp", tol=1.0, deadline=planner.deadline)
-        planner.prepare()
         legal = legal_actions(planner.pomdp, belief)
         actions = legal.size
         self.tree.tried[:actions][legal < 0.0] = history_tree.ILLEGAL

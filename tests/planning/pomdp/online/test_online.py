@@ -18,10 +18,8 @@ from rlsuite_envs.rock_sample import rock_sample
 rocks = rock_sample(n=5, k=5)[0]
 for _ in range(2):
     plan = solve(rocks, sys.argv[1], deadline=1e-3)
-    print(plan.prepared, plan.planner.prepared, round(plan.upper_bound, 6), round(plan.lower_bound, 6))
+    print(round(plan.upper_bound, 6), round(plan.lower_bound, 6))
 """
-
-DECISIONS = 200
 
 
 def tiger() -> POMDP:
@@ -40,40 +38,22 @@ def test_the_first_plan_of_a_process_is_as_good_as_the_second(method):
         [sys.executable, "-c", FIRST_AND_SECOND, method], capture_output=True, text=True, check=True, timeout=300
     )
     first, second = run.stdout.splitlines()
-    assert first.startswith("True True")
     assert first == second
 
 
 @pytest.mark.parametrize("planner", [pomcp, aems2])
-def test_what_was_not_finished_is_finished_by_the_following_decisions(planner):
-    model = tiger()
-    with pytest.warns(ConvergenceWarning, match=r"could not finish the bounds.*preparation=1e-06 seconds.*prepared"):
-        plan = planner(model, deadline=0.1, preparation=1e-6)
-    assert plan.upper_bound >= 19.3713
-    for _ in range(DECISIONS):
-        if plan.prepared:
-            break
-        plan.act(model.start)
-    assert plan.prepared
-    whole = planner(model, deadline=0.1)
-    assert whole.prepared
-    assert whole.upper_bound <= 88.0
-    if planner is pomcp:
-        np.testing.assert_allclose(plan.planner.parameters.leaf, whole.planner.parameters.leaf, rtol=2e-2)
-    else:
-        np.testing.assert_allclose(plan.planner.bounds.upper, whole.planner.bounds.upper, rtol=2e-2)
-        np.testing.assert_allclose(plan.planner.bounds.lower, whole.planner.bounds.lower, rtol=2e-2)
-
-
-@pytest.mark.parametrize("planner", [pomcp, aems2])
-def test_without_a_deadline_the_bounds_are_always_finished(planner):
+def test_what_was_not_finished_is_said_and_holds(planner):
     few = {"simulations": 10} if planner is pomcp else {"max_iterations": 10}
-    assert planner(tiger(), **few).prepared
+    with pytest.warns(ConvergenceWarning, match=r"could not finish the bounds.*preparation=1e-06 seconds"):
+        plan = planner(tiger(), deadline=0.1, preparation=1e-6, **few)
+    assert plan.lower_bound <= 19.3713683559 <= plan.upper_bound
+    whole = planner(tiger(), **few)
+    assert whole.lower_bound <= 19.3713683559 <= whole.upper_bound <= 88.0
     with pytest.raises(ParameterError, match="preparation=0 is not a positive number"):
         planner(tiger(), preparation=0, **few)
 
 
 def test_with_a_horizon_nothing_is_to_be_prepared():
-    assert pomcp(tiger(), horizon=3, simulations=10).prepared
+    assert pomcp(tiger(), horizon=3, simulations=10).horizon == 3
     with pytest.raises(ParameterError, match="preparation=3 is for plans without a horizon"):
         pomcp(tiger(), horizon=3, simulations=10, preparation=3)
