@@ -24,7 +24,7 @@ MOST_COMPILED = 350
 
 CEILINGS = {
     "agents": (78, 7_632, 79_426),
-    "approximation": (34, 5_229, 54_483),
+    "approximation": (34, 5_179, 53_998),
     "cli": (18, 4_239, 41_708),
     "core": (29, 2_337, 22_424),
     "environments": (32, 5_051, 50_415),

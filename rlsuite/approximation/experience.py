@@ -4,15 +4,26 @@ Step by step, `Experience` adds up rewards and episodes, notes them at the times
 policy evaluated there: exactly where the model is known and its states are observed, by episodes elsewhere.
 """
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, TypeAlias, cast
+from typing import Any, Self, TypeAlias, cast
 
 import gymnasium
 import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
 
+from rlsuite import errors
+from rlsuite.agents.learner import Learner
+from rlsuite.agents.storage import EPISODE, episodes_of
+from rlsuite.approximation.workers import Workers
 from rlsuite.core.aliases import Env
+from rlsuite.core.checks import whole_amount, whole_number, worker_number
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.environments.facts import EnvironmentFacts, action_space_of, facts_of
+from rlsuite.environments.finding import find_env
 from rlsuite.environments.forms import Wish, form_of
 from rlsuite.environments.observation_view import encoding
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
@@ -81,7 +92,7 @@ class Experience:
         self.optima = optima
         self.optimum = optimum_of(self.facts, self.model, optima)
         self.steps = self.episodes = 0
-        self.seconds = self.evaluating = 0.0
+        self.seconds = 0.0
         self._total = self._return = 0.0
         self._length = 0
 
@@ -107,7 +118,7 @@ class Experience:
         self._sums: list[tuple[int, float]] = []
         self._values: list[tuple[int, float, float]] = []
         self._ends: float | None = None
-        self.seconds = self.evaluating = 0.0
+        self.seconds = 0.0
 
     @property
     def now(self) -> int:
@@ -287,3 +298,177 @@ def _probabilities_at(policy: Acts, observation: Any, legal: BoolArray, first_ac
     found = np.zeros(legal.size)
     found[int(action) - first_action] = 1.0
     return found
+
+
+class Iterative(Learner):
+    """Base of learners that improve a policy in iterations, each of which plays: subclasses define `iterate`."""
+
+    gamma: float
+
+    def __post_init__(self) -> None:
+        self.seed_: int
+        self.record_: Record
+        self._rng: np.random.Generator
+        self._asked_for: str | Env | None = None
+        self._experience: Experience | None = None
+        self._ahead = 0  # steps of the iteration in progress that the run has noted
+        self._finished: list[NDArray[np.void]] = []
+
+    @classmethod
+    def is_complete(cls) -> bool:
+        """Whether the class can iterate; base classes cannot."""
+        return cls.iterate is not Iterative.iterate
+
+    def start(self, made: Env, seed: int) -> None:
+        """Begin in another environment, or with another seed."""
+        raise NotImplementedError
+
+    def iterate(self, pool: Workers, run: Experience | None) -> None:
+        """Play, and improve the policy, `noted` in the run if there is one."""
+        raise NotImplementedError
+
+    def evaluated(self) -> Acts:
+        """What is evaluated during a run."""
+        raise NotImplementedError
+
+    @says_what_to_write
+    def learn(
+        self,
+        env: str | Env,
+        *,
+        iterations: int | None = None,
+        steps: int | None = None,
+        episodes: int | None = None,
+        seed: int | None = None,
+        workers: int = 1,
+        evaluate_every: int | None = None,
+        record_every: int | None = None,
+        regret: bool = False,
+        progress: bool = False,
+        optima: Optima | None = None,
+    ) -> Self:
+        """Improve the policy, and return self.
+
+        Called again without a seed on the same environment, it goes on where it stopped: two parts give the
+        bytes of the whole. With a seed, or on another environment, a new run begins with the policy found so far.
+
+        Parameters
+        ----------
+        env : str or gymnasium.Env
+            An id, ``module:Id``, ``file.py:Class``, or an instance, which is copied and left as it is.
+        iterations : int
+            How often it is improved; or
+        steps, episodes : int
+            how much may be played, by candidates or in rollouts. An iteration that is not over by then changes nothing
+            yet.
+        seed : int, optional
+            Source of all randomness; drawn and kept in ``seed_`` if not given.
+        workers : int
+            Processes that play (joblib's; its ``parallel_config`` chooses others). The result is the
+            same for any number of them.
+        evaluate_every : int, optional
+            Steps (or episodes) between two evaluations of the policy found so far; where there is none, of
+            random actions.
+        record_every : int, optional
+            Steps (or episodes) between two records of the cumulative reward; by default there are about 200 records.
+        regret : bool
+            Solve the model, if there is one, and note the optimal value.
+        progress : bool
+            Show a progress bar.
+        optima : Optima, optional
+            A store of solved models to share between runs; implies `regret`.
+
+        Raises
+        ------
+        ParameterError
+            If an argument is outside its allowed values.
+        EnvironmentNotFound
+            If no environment matches `env`.
+        UnsuitableEnvironment
+            If the policy cannot act in it, or it cannot be copied where that is needed.
+        LearningError
+            If the environment pays a reward that is not a finite number, or nothing can be learned; what was found
+            until then is kept.
+        """
+        worker_number(workers)
+        if iterations is None:
+            budget = Budget.of(steps, episodes, evaluate_every, record_every)
+        elif steps is episodes is evaluate_every is record_every is None:
+            budget = whole_amount("iterations", iterations)
+        else:
+            raise errors.ParameterError("iterations= is a length of its own: give no steps=, episodes= or ..._every=")
+        if seed is not None or env is not self._asked_for:
+            sequence = np.random.SeedSequence(None if seed is None else whole_number("seed", seed, at_least=0))
+            entropy = cast(int, sequence.entropy)
+            self._made = find_env(env)
+            self.start(self._made, entropy)
+            self.seed_, self._rng = entropy, np.random.default_rng(sequence)
+            self._asked_for, self._experience, self._ahead = env, None, 0
+        with Workers(workers) as pool:
+            if isinstance(budget, int):
+                for _ in tqdm(range(budget), unit="iteration", disable=not progress):
+                    self.iterate(pool, None)
+                return self
+            run = self._experience
+            if run is None:
+                run = Experience(self._made, self.gamma, self.seed_, optima or (Optima() if regret else None))
+                self._experience = run
+            began = time.perf_counter()
+            run.begin(budget, self.evaluated)
+            with tqdm(total=budget.amount, unit=budget.unit[:-1], disable=not progress) as bar:
+                while not run.over:
+                    before = run.now
+                    self.iterate(pool, run)
+                    bar.update(run.now - before)
+        run.seconds = time.perf_counter() - began
+        self.record_ = run.record()
+        self._finished.append(episodes_of(self.record_))
+        return self
+
+    @contextmanager
+    def noted(
+        self, run: Experience | None, rewards: Sequence[FloatArray], ends: Sequence[BoolArray], state: Mapping[str, Any]
+    ) -> Generator[bool]:
+        """Note what an iteration has played, whose last step is noted with the policy that it leads to.
+
+        Parameters
+        ----------
+        run
+            Where; None for nowhere.
+        rewards, ends
+            Of all steps, in parts.
+        state
+            Of the generator, before the iteration.
+
+        Yields
+        ------
+        bool
+            Whether the policy may be improved; if not, the run is over, and the iteration will be repeated.
+        """
+        paid, ended = np.concatenate(rewards), np.concatenate(ends)
+        last = paid.size - 1
+        if run is not None:
+            done = min(self._ahead, last) + run.add(paid[self._ahead : last], ended[self._ahead : last])
+            if run.over:
+                self._rng.bit_generator.state, self._ahead = state, done
+                yield False
+                return
+        yield True
+        self._ahead = 0
+        if run is not None:
+            run.add(paid[last:], ended[last:])
+
+    @property
+    def episodes_(self) -> NDArray[np.void]:
+        """Return and length of all that was played in steps or episodes, fields "return" and "length"."""
+        return np.concatenate([np.zeros(0, dtype=EPISODE), *self._finished])
+
+    @property
+    def steps_(self) -> int:
+        """Steps of the present run so far."""
+        return 0 if self._experience is None else self._experience.steps
+
+
+def draw_seed(rng: np.random.Generator) -> int:
+    """Draw a seed for a separate generator."""
+    return int(rng.integers(0, 2**31))

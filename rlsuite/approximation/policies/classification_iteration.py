@@ -14,7 +14,6 @@ same random numbers, in copies with equal seeds. So the comparisons are paired, 
 
 import copy
 import json
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from os import PathLike
@@ -23,29 +22,21 @@ from typing import Any, Final, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
-from tqdm import tqdm
 
 from rlsuite import errors
-from rlsuite.agents.learner import Learner
-from rlsuite.agents.storage import EPISODE, episodes_of
-from rlsuite.approximation.experience import Experience
+from rlsuite.approximation.experience import Experience, Iterative, draw_seed
 from rlsuite.approximation.policies.cloning import ClassifierPolicy
-from rlsuite.approximation.policies.policy_search import draw_seed
 from rlsuite.approximation.workers import Workers
 from rlsuite.core.aliases import Env
 from rlsuite.core.array_like import ArrayLike
-from rlsuite.core.checks import finite_reward, fraction, whole_amount, whole_number, worker_number
+from rlsuite.core.checks import finite_reward, fraction, whole_number
 from rlsuite.core.described import Plain, describe
 from rlsuite.core.files import replacing
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.npz import Npz
 from rlsuite.environments.facts import action_space_of, facts_of, name_of
-from rlsuite.environments.finding import find_env
 from rlsuite.environments.observation_view import Encoding, encoding
 from rlsuite.features.estimators import Predictor, scikit_learn
 from rlsuite.training.acting import MaskedActions
-from rlsuite.training.budget import Budget
-from rlsuite.training.optimum import Optima
 
 FORMAT: Final = "rlsuite classification iteration 1"
 
@@ -82,7 +73,7 @@ class Examples(NamedTuple):
 
 
 @dataclass(eq=False, kw_only=True)
-class ClassificationIteration(Learner):
+class ClassificationIteration(Iterative):
     """Rollout classification policy iteration (Lagoudakis & Parr 2003, figure 2).
 
     For environments that can be copied and whose randomness comes from their own generator, as Gymnasium's do.
@@ -144,130 +135,34 @@ class ClassificationIteration(Learner):
         for name in ("states", "apart", "rollouts", "horizon"):
             setattr(self, name, whole_number(name, getattr(self, name)))
         self._won: list[int] = []
-        self._asked_for: str | Env | None = None
-        self._experience: Experience | None = None
-        self._ahead = 0  # steps of the iteration in progress that the run has noted
-        self._finished: list[NDArray[np.void]] = []
+        super().__post_init__()
 
-    @says_what_to_write
-    def learn(
-        self,
-        env: str | Env,
-        *,
-        iterations: int | None = None,
-        steps: int | None = None,
-        episodes: int | None = None,
-        seed: int | None = None,
-        workers: int = 1,
-        evaluate_every: int | None = None,
-        record_every: int | None = None,
-        regret: bool = False,
-        progress: bool = False,
-        optima: Optima | None = None,
-    ) -> Self:
-        """Improve the policy, at first a random one, and return self.
+    def evaluated(self) -> Self | None:
+        """What was found so far; None before there is any."""
+        return self if "policy_" in vars(self) else None
 
-        Called again without a seed on the same environment, it continues where it stopped.
-
-        Parameters
-        ----------
-        env : str or gymnasium.Env
-            An id, ``module:Id``, ``file.py:Class``, or an instance, which is copied and left as it is.
-        iterations : int
-            How often the policy is improved; or
-        steps, episodes : int
-            how much may be played, rollouts among it. An iteration that is not over by then changes nothing yet.
-        seed : int, optional
-            Source of all randomness; drawn and kept in ``seed_`` if not given.
-        workers : int
-            Processes in which rollouts are played (joblib's). The result is the same for any number of them.
-        evaluate_every : int, optional
-            Steps (or episodes) between two evaluations of the latest policy; before the first, random actions.
-        record_every : int, optional
-            Steps (or episodes) between two records of the cumulative reward; by default there are about 200 records.
-        regret : bool
-            Solve the model, if there is one, and note the optimal value.
-        progress : bool
-            Show a progress bar.
-        optima : Optima, optional
-            A store of solved models to share between runs; implies `regret`.
-
-        Raises
-        ------
-        ParameterError
-            If an argument is outside its allowed values.
-        EnvironmentNotFound
-            If no environment matches `env`.
-        UnsuitableEnvironment
-            If its actions are not Discrete, or it cannot be copied.
-        LearningError
-            If no action wins in any state, and there is no policy yet.
-        """
-        worker_number(workers)
-        if iterations is None:
-            budget = Budget.of(steps, episodes, evaluate_every, record_every)
-        elif steps is episodes is evaluate_every is record_every is None:
-            budget = whole_amount("iterations", iterations)
-        else:
-            raise errors.ParameterError("iterations= is a length of its own: give no steps=, episodes= or ..._every=")
-        if seed is not None or env is not self._asked_for:
-            self._start(env, seed)
-        with Workers(workers) as pool:
-            if isinstance(budget, int):
-                for _ in tqdm(range(budget), unit="iteration", disable=not progress):
-                    self._improve(pool, None)
-                return self
-            run = self._experience
-            if run is None:
-                run = Experience(self._env, self.gamma, self.seed_, optima or (Optima() if regret else None))
-                self._experience = run
-            began = time.perf_counter()
-            run.begin(budget, lambda: self if "policy_" in vars(self) else None)
-            with tqdm(total=budget.amount, unit=budget.unit[:-1], disable=not progress) as bar:
-                while not run.over:
-                    before = run.now
-                    self._improve(pool, run)
-                    bar.update(run.now - before)
-        run.seconds = time.perf_counter() - began
-        self.record_ = run.record()
-        self._finished.append(episodes_of(self.record_))
-        return self
-
-    def _start(self, env: str | Env, seed: int | None) -> None:
-        made = find_env(env)
+    def start(self, made: Env, seed: int) -> None:
+        """Copy the environment."""
         space = action_space_of(made)
         self._encoding = encoding(made.observation_space)
         self._env = _copy_of(made)
         self.actions_ = np.arange(space.start, space.start + space.n, dtype=np.int64)
-        sequence = np.random.SeedSequence(None if seed is None else whole_number("seed", seed, at_least=0))
-        assert isinstance(sequence.entropy, int)
-        self.seed_ = sequence.entropy
-        self._rng = np.random.default_rng(sequence)
-        self._asked_for = env
-        self._experience, self._ahead = None, 0
 
-    def _improve(self, pool: Workers, run: Experience | None) -> None:
+    def iterate(self, pool: Workers, run: Experience | None) -> None:
         """Collect states, try the actions in them, and learn the examples, if the run has time for all of it."""
         policy = self.policy_.predict if "policy_" in vars(self) else None
         state = self._rng.bit_generator.state
-        snapshots, rewards_met, ends_met = self._snapshots(policy)
+        snapshots, rewards, ends = self._snapshots(policy)
         shares = [snapshots[i : i + TOGETHER] for i in range(0, len(snapshots), TOGETHER)]
         seeds = self._rng.integers(2**31, size=len(shares)).tolist()
         settings = (self.actions_, policy, self._encoding, self.rollouts, self.horizon, self.gamma)
         calls = ((*each, *settings) for each in zip(shares, seeds, strict=True))
         tried = pool.call(try_actions, calls)
-        rewards = np.concatenate([rewards_met, *(each.rewards for each in tried)])
-        ends = np.concatenate([ends_met, *(each.ends for each in tried)])
-        last = rewards.size - 1  # it is noted with the policy that it leads to
-        if run is not None:
-            done = min(self._ahead, last) + run.add(rewards[self._ahead : last], ends[self._ahead : last])
-            if run.over:
-                self._rng.bit_generator.state, self._ahead = state, done
-                return
-        self._learn_from(snapshots, winners(np.concatenate([each.returns for each in tried]), self.confidence), policy)
-        self._ahead = 0
-        if run is not None:
-            run.add(rewards[last:], ends[last:])
+        met = [rewards, *(each.rewards for each in tried)], [ends, *(each.ends for each in tried)]
+        with self.noted(run, *met, state) as all_noted:
+            if all_noted:
+                won = winners(np.concatenate([each.returns for each in tried]), self.confidence)
+                self._learn_from(snapshots, won, policy)
 
     def _learn_from(self, snapshots: list[Snapshot], winner: NDArray[np.int64], policy: Policy | None) -> None:
         """Learn which action has won in each state (n_states,); -1 where none has."""
@@ -318,16 +213,6 @@ class ClassificationIteration(Learner):
     def n_examples_(self) -> NDArray[np.int64]:
         """Number of states of each iteration in which an action was significantly the best, shape (n_iterations,)."""
         return np.array(self._won, dtype=np.int64)
-
-    @property
-    def episodes_(self) -> NDArray[np.void]:
-        """Return and length of all episodes and rollouts of runs in steps or episodes, fields "return" and "length"."""
-        return np.concatenate([np.zeros(0, dtype=EPISODE), *self._finished])
-
-    @property
-    def steps_(self) -> int:
-        """Steps of the present run so far."""
-        return 0 if self._experience is None else self._experience.steps
 
     def act(self, observation: object, action_mask: ArrayLike | None = None) -> int:
         """Return the action of the latest policy, one of the legal actions (n_actions,) that a mask allows.

@@ -25,39 +25,31 @@ variance often shrinks before the best parameters are found. Noise added to the 
 """
 
 import json
-import time
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from rlsuite import errors
-from rlsuite.agents.learner import Learner
 from rlsuite.agents.schedules import Schedule, as_schedule
-from rlsuite.agents.storage import EPISODE, episodes_of
-from rlsuite.approximation.experience import Experience
+from rlsuite.approximation.experience import Experience, Iterative, draw_seed
 from rlsuite.approximation.policies.linear_policy import LinearPolicy, ParametricPolicy, play
 from rlsuite.approximation.workers import Workers
 from rlsuite.core.aliases import Action, Env
 from rlsuite.core.array_like import ArrayLike
-from rlsuite.core.checks import fraction, positive_number, whole_amount, whole_number, worker_number
+from rlsuite.core.checks import fraction, positive_number, whole_amount, whole_number
 from rlsuite.core.described import Plain, describe
 from rlsuite.core.files import replacing
-from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.npz import Npz
-from rlsuite.environments.finding import find_env
-from rlsuite.training.budget import Budget
 from rlsuite.training.episodes import LONGEST
-from rlsuite.training.optimum import Optima
 
 FORMAT: Final = "rlsuite policy search 1"
 
 
 @dataclass(eq=False, kw_only=True)
-class PolicySearch(Learner):
+class PolicySearch(Iterative):
     """Base of the searches: subclasses propose candidates and update the parameters from their scores.
 
     Parameters
@@ -101,10 +93,7 @@ class PolicySearch(Learner):
                 "parameters, with_parameters(parameters) and act(observation)"
             )
         self._scores: list[NDArray[np.float64]] = []
-        self._asked_for: str | Env | None = None
-        self._experience: Experience | None = None
-        self._ahead = 0  # steps of the iteration in progress that the run has noted
-        self._finished: list[NDArray[np.void]] = []
+        super().__post_init__()
 
     def begin(self, n_parameters: int) -> None:
         """Make the search's arrays beside the parameters; called once, before the first iteration."""
@@ -122,123 +111,31 @@ class PolicySearch(Learner):
         """Whether the class proposes candidates; base classes do not."""
         return cls.propose is not PolicySearch.propose
 
-    @says_what_to_write
-    def learn(
-        self,
-        env: str | Env,
-        *,
-        iterations: int | None = None,
-        steps: int | None = None,
-        episodes: int | None = None,
-        seed: int | None = None,
-        workers: int = 1,
-        evaluate_every: int | None = None,
-        record_every: int | None = None,
-        regret: bool = False,
-        progress: bool = False,
-        optima: Optima | None = None,
-    ) -> Self:
-        """Search for good parameters, and return self.
+    def evaluated(self) -> ParametricPolicy:
+        """The policy found so far."""
+        return self._policy
 
-        Called again without a seed on the same environment, it goes on where it stopped: a search in two parts gives
-        the same bytes as one. With a seed, or on another environment, it begins at the parameters found so far.
-
-        Parameters
-        ----------
-        env : str or gymnasium.Env
-            An id, ``module:Id``, ``file.py:Class``, or an instance, which is copied and left as it is.
-        iterations : int
-            How often candidates are tried; or
-        steps, episodes : int
-            how much all candidates may play together. An iteration that is not over by then changes nothing yet.
-        seed : int, optional
-            Source of all randomness; drawn and kept in ``seed_`` if not given.
-        workers : int
-            Processes in which candidates play (joblib's; its ``parallel_config`` chooses others). The result is the
-            same for any number of them.
-        evaluate_every : int, optional
-            Steps (or episodes) between two evaluations of the policy found so far.
-        record_every : int, optional
-            Steps (or episodes) between two records of the cumulative reward; by default there are about 200 records.
-        regret : bool
-            Solve the model, if there is one, and note the optimal value.
-        progress : bool
-            Show a progress bar.
-        optima : Optima, optional
-            A store of solved models to share between runs; implies `regret`.
-
-        Raises
-        ------
-        ParameterError
-            If an argument is outside its allowed values.
-        EnvironmentNotFound
-            If no environment matches `env`.
-        UnsuitableEnvironment
-            If the policy cannot act in it.
-        LearningError
-            If the environment pays a reward that is not a finite number; what was found until then is kept.
-        """
-        worker_number(workers)
-        if iterations is None:
-            budget = Budget.of(steps, episodes, evaluate_every, record_every)
-        elif steps is episodes is evaluate_every is record_every is None:
-            budget = whole_amount("iterations", iterations)
-        else:
-            raise errors.ParameterError("iterations= is a length of its own: give no steps=, episodes= or ..._every=")
-        if seed is not None or env is not self._asked_for:
-            self._start(env, seed)
-        with Workers(workers) as pool:
-            if isinstance(budget, int):
-                for _ in tqdm(range(budget), unit="iteration", disable=not progress):
-                    self._iterate(pool, self.max_steps, None)
-                return self
-            run = self._experience
-            if run is None:
-                run = Experience(self._env, self.gamma, self.seed_, optima or (Optima() if regret else None))
-                self._experience = run
-            began = time.perf_counter()
-            run.begin(budget, lambda: self._policy)
-            with tqdm(total=budget.amount, unit=budget.unit[:-1], disable=not progress) as bar:
-                while not run.over:
-                    before = run.now
-                    self._iterate(pool, self.max_steps if run.left is None else self._ahead + run.left, run)
-                    bar.update(run.now - before)
-        run.seconds = time.perf_counter() - began - run.evaluating
-        self.record_ = run.record()
-        self._finished.append(episodes_of(self.record_))
-        return self
-
-    def _iterate(self, pool: Workers, most: int, run: Experience | None) -> None:
-        """Try candidates, which play `most` steps each at most, and improve, if the run has time for all they play."""
+    def iterate(self, pool: Workers, run: Experience | None) -> None:
+        """Try candidates, and improve, if the run has time for all they play."""
+        most = self.max_steps if run is None or run.left is None else min(self._ahead + run.left, self.max_steps)
         state = self._rng.bit_generator.state
         tried = self.propose(self._rng)
         policies = (self._policy.with_parameters(parameters) for parameters in tried)
-        settings = self.episodes, draw_seed(self._rng), self.gamma, min(most, self.max_steps)
+        settings = self.episodes, draw_seed(self._rng), self.gamma, most
         played = pool.call(play, ((self._env, each.act, *settings) for each in policies))
-        rewards = np.concatenate([each.rewards for each in played])
-        ends = np.concatenate([each.ends for each in played])
-        if run is not None:
-            # the last step is noted with the policy that it leads to
-            last = rewards.size - 1
-            done = min(self._ahead, last) + run.add(rewards[self._ahead : last], ends[self._ahead : last])
-            if run.over:
-                self._rng.bit_generator.state, self._ahead = state, done
-                return
-        scores = np.array([each.score for each in played])
-        self.improve(tried, scores)
-        self._policy = self._policy.with_parameters(self.parameters_)
-        self._scores.append(scores)
-        self._ahead = 0
-        if run is not None:
-            run.add(rewards[-1:], ends[-1:])
+        with self.noted(run, [each.rewards for each in played], [each.ends for each in played], state) as all_noted:
+            if all_noted:
+                scores = np.array([each.score for each in played])
+                self.improve(tried, scores)
+                self._policy = self._policy.with_parameters(self.parameters_)
+                self._scores.append(scores)
 
-    def _start(self, env: str | Env, seed: int | None) -> None:
-        sequence = np.random.SeedSequence(None if seed is None else whole_number("seed", seed, at_least=0))
-        assert isinstance(sequence.entropy, int)
-        self._env = find_env(env)
+    def start(self, made: Env, seed: int) -> None:
+        """Size the policy."""
+        self._env = made
         has_learned = "parameters_" in vars(self)
         known = self._policy if has_learned else self.policy
-        seeded = {"seed": sequence.entropy} if isinstance(known, LinearPolicy) else {}
+        seeded = {"seed": seed} if isinstance(known, LinearPolicy) else {}
         sized = known.for_env(self._env, **seeded)
         if not has_learned:
             self._policy, self.parameters_ = sized, np.array(sized.parameters, dtype=np.float64)
@@ -248,20 +145,6 @@ class PolicySearch(Learner):
                 f"this {type(self).__name__} has learned {self.parameters_.size} parameters; the environment needs "
                 f"{sized.parameters.size}. Use a new {type(self).__name__} for it"
             )
-        self.seed_ = sequence.entropy
-        self._rng = np.random.default_rng(sequence)
-        self._asked_for = env
-        self._experience, self._ahead = None, 0
-
-    @property
-    def episodes_(self) -> NDArray[np.void]:
-        """Return and length of the episodes of all candidates, fields "return" and "length"."""
-        return np.concatenate([np.zeros(0, dtype=EPISODE), *self._finished])
-
-    @property
-    def steps_(self) -> int:
-        """Steps of the present run so far."""
-        return 0 if self._experience is None else self._experience.steps
 
     @property
     def policy_(self) -> ParametricPolicy:
@@ -328,11 +211,6 @@ class PolicySearch(Learner):
         self._scores, self.seed_ = list(scores), int(header["seed"])
         if spread.size:
             vars(self)["std_"] = spread
-
-
-def draw_seed(rng: np.random.Generator) -> int:
-    """Draw a seed for a separate generator."""
-    return int(rng.integers(0, 2**31))
 
 
 @dataclass(eq=False, kw_only=True)
