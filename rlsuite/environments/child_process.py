@@ -53,10 +53,6 @@ class Signal(BaseException):
         self.error = error
         _signals.met = self
 
-    def forget(self) -> None:
-        """Forget a signal that met no code of an environment."""
-        _signals.met = None
-
 
 class _Signals(threading.local):
     met: Signal | None = None

@@ -23,7 +23,7 @@ _NUMBERS: tuple[Any, ...] = (int, float, np.number)
 _SERIES: tuple[Any, ...] = (str, bytes, bytearray, list, tuple, deque)
 _BY_NAME = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)
 
-_LAYER, _OBJECT, _ATTRIBUTE = range(3)
+_LAYER, _OBJECT, _ATTRIBUTE, _SET, _FROZEN = range(5)
 """The kinds of named things. They are numbers, and names of attributes are bytes: if they were strings that the
 environment holds as well, the pickle would depend on whether both are the same object, which differs by process."""
 
@@ -77,6 +77,10 @@ class PartPickler(pickle.Pickler):
             if self._generators is None or any(one is obj for one in self._generators):
                 self.named = True
                 return (_ATTRIBUTE, self._generator.encode())
+        if self.fast and type_of(obj) in (set, frozenset):  # to be compared: a copy has another order
+            self.named = True
+            items: Any = obj
+            return (_SET if isinstance(obj, set) else _FROZEN, sorted(map(pickle.dumps, items)))
         constant = self._constants.get(id(obj))
         return None if constant is None else (_ATTRIBUTE, constant.encode())
 
@@ -97,6 +101,8 @@ class PartUnpickler(pickle.Unpickler):
         kind, name = pid
         if kind == _OBJECT:
             return self.named[name]
+        if kind in (_SET, _FROZEN):
+            return (set if kind == _SET else frozenset)(map(pickle.loads, name))
         return self.layers[name] if kind == _LAYER else self.attributes[name.decode()]
 
 

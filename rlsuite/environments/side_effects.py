@@ -14,18 +14,15 @@ import random
 import sys
 import types
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, cast
 
 import gymnasium
 import numpy as np
 
 from rlsuite.core.aliases import BareEnv
-from rlsuite.environments.child_process import Signal
-from rlsuite.environments.facts import Wrapper
 
 _TRUSTED_PACKAGES = {"rlsuite", "gymnasium", "numpy", "numba", "scipy", *sys.stdlib_module_names}
-_WRAPPED = ("step", "reset", "observation", "reward", "action")
-"""The methods of wrappers that are called in a step."""
 _ATOMS = (bool, int, float, complex, str, bytes, type(None), range)
 
 
@@ -36,8 +33,6 @@ class Surroundings:
     ----------
     base : gymnasium.Env
         The unwrapped environment.
-    *wrappers : gymnasium.Wrapper
-        Those that may change something.
 
     Attributes
     ----------
@@ -45,24 +40,22 @@ class Surroundings:
         What cannot be compared with itself later; empty if nothing was found.
     """
 
-    def __init__(self, base: BareEnv, *wrappers: Wrapper):
+    def __init__(self, base: BareEnv):
         self._data: dict[tuple[str, int], tuple[Any, str]] = {}  # where each value is kept, and its name there
         self._seen: dict[int, tuple[types.FunctionType, types.CodeType]] = {}
-        layers: tuple[Any, ...] = (base, *wrappers)
-        own: list[type] = [kind for layer in layers for kind in type(layer).__mro__ if _of_others(kind)]
         self._kinds: list[type] = []
-        for kind in own:
-            self._add_class(kind)
-        for value in _parts_of(layers):
+        for kind in type(base).__mro__:
+            if _of_others(kind):
+                self._add_class(kind)
+        for value in _parts_of(base):
             if isinstance(value, type):
                 self._add_class(value)
             elif isinstance(value, _FOLLOWED) or hasattr(value, "__wrapped__"):
                 self._follow(value)
             else:
                 self._add_part(value)
-        for layer in layers:
-            for name in ("step", "reset") if layer is base else _WRAPPED:
-                self._follow(getattr(cast("Any", type(layer)), name, None))
+        for name in ("step", "reset"):
+            self._follow(getattr(cast("Any", type(base)), name, None))
         self._before = self._contents()
         self.unknown = next((name for (name, _), content in self._before.items() if content is _UNKNOWN), "")
 
@@ -173,32 +166,27 @@ _DESCRIPTORS = (
 class _Visitor(pickle.Pickler):
     """Records the functions, the classes and the objects of classes of others that it meets, however deep they are."""
 
-    def __init__(self, layers: tuple[Any, ...]):
+    def __init__(self, base: BareEnv):
         super().__init__(io.BytesIO(), pickle.HIGHEST_PROTOCOL)
-        self.layers = layers
+        self.base = base
         self.met: dict[int, Any] = {}
 
     def reducer_override(self, obj: Any) -> Any:
         """Record an object; pass over the environment, functions and classes. It sees no numbers, texts and lists."""
         kind = cast(Any, type(obj))
-        layer = any(obj is one for one in self.layers) or isinstance(obj, np.random.Generator)
+        layer = obj is self.base or isinstance(obj, np.random.Generator)
         if not layer and (isinstance(obj, (*_FOLLOWED, type)) or _of_others(kind)):
             self.met[id(obj)] = obj
         passed = layer or isinstance(obj, types.FunctionType | types.ModuleType | type)
         return (int, ()) if passed and obj is not int else NotImplemented
 
 
-def _parts_of(layers: tuple[Any, ...]) -> list[Any]:
-    """What the attributes of an environment and its wrappers hold."""
-    visitor = _Visitor(layers)
-    for layer in layers:
-        for value in cast("dict[str, Any]", vars(layer)).values():
-            try:
-                visitor.dump(value)
-            except Exception:  # classes of other packages may raise anything; what was met until then is looked at
-                continue
-            except Signal as signal:  # a counter of the environment's has been put into it
-                signal.forget()
+def _parts_of(base: BareEnv) -> list[Any]:
+    """What the attributes of an environment hold."""
+    visitor = _Visitor(base)
+    for value in cast("dict[str, Any]", vars(base)).values():
+        with suppress(Exception):  # classes of other packages may raise anything; what was met until then is looked at
+            visitor.dump(value)
     return [*visitor.met.values()]
 
 
@@ -262,9 +250,6 @@ def _bytes_of(value: object) -> object:
         return pickle.dumps(value)
     except Exception:  # classes of other packages may raise anything
         return _UNKNOWN
-    except Signal as signal:  # a counter of the environment's has been put into it
-        signal.forget()
-        return object()
 
 
 _UNKNOWN = object()

@@ -26,6 +26,8 @@ class Corridor(gym.Env):
         self.last = None
         self.key = {"found": False}
         self.map = {"key": 2}
+        self.blocks = {*range(100)}
+        self.blocks.difference_update({*range(100)} - {1, 64})  # a copy has another order
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
