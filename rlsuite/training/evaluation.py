@@ -8,7 +8,7 @@ actions, a tabular policy is restricted to them; if it takes none of them, they 
 import copy
 import math
 import warnings
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,18 +34,6 @@ class Evaluation(NamedTuple):
     limit and the policy may never reach an end."""
 
 
-class Evaluate(Protocol):
-    """The interface of what `evaluator` returns."""
-
-    def __call__(self, policy: Any, time: int) -> Evaluation:
-        """Evaluate a `Policy`; each time of a run has random numbers of its own, whatever was evaluated before."""
-        ...
-
-    def ends(self, policy: Any) -> float | None:
-        """Return the probability that the policy reaches an end; None if the model is not known, or has no end."""
-        ...
-
-
 EPISODES = 20
 MOST_BELIEFS = 1_000  # that are followed up for an exact evaluation
 MAX_STEPS = 10_000  # per episode of evaluation: a greedy policy may never reach an end
@@ -53,7 +41,7 @@ MAX_STEPS = 10_000  # per episode of evaluation: a greedy policy may never reach
 
 def evaluator(
     facts: EnvironmentFacts, model: MDP | POMDP | None, gamma: float, seed: int, encode: Encoding | None
-) -> Evaluate:
+) -> "Evaluate":
     """Make a function from a `Policy` to its `Evaluation`.
 
     Parameters
@@ -96,7 +84,7 @@ def evaluator(
     return _Episodes(facts, own, gamma, seed, encode)
 
 
-class _OnModel:
+class OnModel:
     """Evaluation on a model: exact; of a policy of what is `seen` in its states, vectors (n, d) or rows of a table."""
 
     def __init__(self, model: MDP | POMDP, gamma: float, limit: int, seen: Any = slice(None)):
@@ -108,6 +96,7 @@ class _OnModel:
         self.has_ends, self.legal = bool(mdp.terminated.any()), np.array(mdp.legal)
 
     def __call__(self, policy: Any, time: int) -> Evaluation:
+        """Evaluate a `Policy`, whenever."""
         limit = None if self.limit == NO_LIMIT else self.limit
         if self.value.gamma < 1.0 and (limit is not None or self.has_ends):
             return Evaluation(*self.value.value_and_total(self._table(policy), limit))
@@ -115,6 +104,7 @@ class _OnModel:
         return Evaluation(value, value if self.value.gamma == 1.0 else math.nan)
 
     def ends(self, policy: Any) -> float | None:
+        """Return the probability that the policy reaches an end; None if the model has no end."""
         return self.value.ends(self._table(policy)) if self.has_ends else None
 
     def _table(self, policy: Any) -> Any:
@@ -127,7 +117,7 @@ class _OnModel:
         return table
 
 
-def _on_model(facts: EnvironmentFacts, model: MDP | POMDP, gamma: float, encode: Encoding | None) -> _OnModel | None:
+def _on_model(facts: EnvironmentFacts, model: MDP | POMDP, gamma: float, encode: Encoding | None) -> OnModel | None:
     """Exact evaluation; None where what is shown is not a function of the states of a model."""
     shown: Any = facts.vectors
     if facts.belief is not None and isinstance(model, POMDP):
@@ -139,24 +129,25 @@ def _on_model(facts: EnvironmentFacts, model: MDP | POMDP, gamma: float, encode:
             return None
         shown = [*map(getattr(facts.belief, "observation", np.copy), beliefs)] if model.legal.all() else None
     elif encode is None:
-        return _OnModel(model, gamma, facts.time_limit)
+        return OnModel(model, gamma, facts.time_limit)
     elif encode.n_ids:
         shown = range(encode.first, encode.first + encode.n_ids)
     if not isinstance(model, MDP) or shown is None or len(shown) != model.n_states:
         return None
     seen = np.array(shown if encode is None else [*map(encode.encode, shown)])
-    return _OnModel(model, gamma, facts.time_limit, seen)
+    return OnModel(model, gamma, facts.time_limit, seen)
 
 
 class _Episodes:
-    """Evaluation by episodes: the means of `EPISODES` episodes of at most `MAX_STEPS` steps."""
+    """Evaluation by episodes: the means of `EPISODES` episodes of at most `MAX_STEPS` steps.
+
+    Each time of a run has random numbers of its own, whatever was evaluated before.
+    """
 
     def __init__(self, facts: EnvironmentFacts, env: Env, gamma: float, seed: int, encode: Encoding | None):
         self.env = env  # a copy
         self.name = f"{facts.name}, an episode of evaluation"
-        self.gamma = gamma
-        self.encode = encode
-        self.seed = seed
+        self.gamma, self.encode, self.seed = gamma, encode, seed
         self.row_of = ObservationIds(env.observation_space).id_of if encode is None else None
         self.first_action = int(action_space_of(env).start)
 
@@ -171,7 +162,12 @@ class _Episodes:
         return Evaluation(float(np.mean([one.value for one in found])), float(np.mean([one.total for one in found])))
 
     def ends(self, policy: Policy) -> float | None:
+        """Return None: the probability that the policy reaches an end is not known."""
         return None
+
+
+Evaluate = OnModel | _Episodes
+"""What `evaluator` returns: from a `Policy` and a time to its `Evaluation`."""
 
 
 def warn_of_cuts(cut: int, episodes: int, max_steps: int, name: str) -> None:

@@ -29,7 +29,7 @@ from rlsuite.training import kernels
 from rlsuite.training.acting import Policy
 from rlsuite.training.budget import Budget
 from rlsuite.training.engines import CHUNK, CompiledEngine, kernel_arguments
-from rlsuite.training.evaluation import evaluator
+from rlsuite.training.evaluation import OnModel, evaluator
 from rlsuite.training.failures import FailedRun
 from rlsuite.training.first_steps import look_for_mistakes
 from rlsuite.training.learned import Lookout
@@ -276,8 +276,8 @@ class Replica:
         record = self.run.record_of(seed, self.unit, np.concatenate(finished), recorded, measured, seconds)
         if self.evaluate is None:
             return record
-        ends = self.evaluate.ends(self.policy())
-        return self.run.with_evaluations(record, evaluations, self.prediction is not None, ends)
+        ends, exact = self.evaluate.ends(self.policy()), isinstance(self.evaluate, OnModel)
+        return self.run.with_evaluations(record, evaluations, self.prediction is not None, ends, exact)
 
 
 def _arrays(memory: Any) -> Iterator[AnyArray]:

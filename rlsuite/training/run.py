@@ -25,7 +25,7 @@ from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.training.acting import Policy
 from rlsuite.training.budget import LOOPS, PATIENCE, Budget, LoopChoice
 from rlsuite.training.engines import CHUNK, CompiledEngine, Learner
-from rlsuite.training.evaluation import evaluator
+from rlsuite.training.evaluation import OnModel, evaluator
 from rlsuite.training.expected_rewards import ExpectedRewards, return_range, reward_limits
 from rlsuite.training.kernels import (
     ALL_EPISODES,
@@ -290,7 +290,7 @@ class Run:
             if isinstance(self.engine, VerifiedEngine) and (difference := self.engine.finish()):
                 self._step_from_here(difference)
             if evaluate is not None:
-                log.ends = evaluate.ends(policy())
+                log.ends, log.exact = evaluate.ends(policy()), isinstance(evaluate, OnModel)
         if keeping is not None and keeping.at_ends:
             keeping.save()
 
@@ -329,7 +329,11 @@ class Run:
         record = self.record_of(
             self.seed, log.unit, np.concatenate(log.finished), reached, sums, log.seconds, compiling_seconds
         )
-        return self.with_evaluations(record, log.evaluations, log.follows, log.ends) if log.evaluations else record
+        return (
+            self.with_evaluations(record, log.evaluations, log.follows, log.ends, log.exact)
+            if log.evaluations
+            else record
+        )
 
     def judged(self, judge: ValueErrors | None, learned: Prediction) -> tuple[ValueErrors | None, float]:
         """How far learned state values are from the exact ones, and what measures it, made at the first time."""
@@ -337,13 +341,13 @@ class Run:
         return judge, math.nan if judge is None else judge.of(learned.value)
 
     def with_evaluations(
-        self, record: Record, found: Sequence[tuple[int, float, float, float]], follows: bool, ends: float | None
+        self, record: Record, found: Sequence[tuple[float, ...]], follows: bool, ends: float | None, exact: bool
     ) -> Record:
-        """Add evaluations to a record: their times, values, returns and errors."""
+        """Add evaluations to a record: their times, values, returns and errors; and their bounds, if they are exact."""
         evaluations = np.array(found)
-        model, value, total = self.form.judged if self.optima else None, UNKNOWN, UNKNOWN
-        if self.optima is not None and model is not None:
-            value, total = self.optima.bounds(model, self.facts.time_limit)
+        value = total = UNKNOWN
+        if self.optima is not None and exact and self.form.judged is not None:
+            value, total = self.optima.bounds(self.form.judged, self.facts.time_limit)
         return replace(
             record,
             evaluation_time=evaluations[:, 0].astype(np.int64),

@@ -84,6 +84,7 @@ class RunLog:
     evaluations: list[tuple[int, float, float, float]] = field(default_factory=lambda: [])  # time, value, total, error
     follows: bool = False
     ends: float | None = None
+    exact: bool = False  # the evaluations
     seconds: float = 0.0  # of learning alone
     reached: int = 0  # how many times were reached
     verified: tuple[int, int, int, int] = (0, 0, 0, 0)  # how much of the above is known to be right

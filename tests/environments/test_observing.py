@@ -14,6 +14,8 @@ from rlsuite.environments.observing import BeliefGridObservation
 from rlsuite.environments.wrappers import BeliefObservation, VectorObservation
 from rlsuite.errors import ParameterError, UnsuitableEnvironment
 from rlsuite.features import RadialBasis
+from rlsuite.training import evaluation
+from rlsuite.training.results import UNKNOWN
 
 COMMAND = (
     "train q-learning rlsuite/ObstacleGrid-v0 --observe cell --features radial-basis --features.centres 8 "
@@ -136,7 +138,7 @@ def test_a_grid_beyond_a_table_names_one_that_fits():
 
 
 @pytest.mark.arithmetic
-def test_evaluations_on_the_grid_are_exact():
+def test_evaluations_on_the_grid_are_exact(monkeypatch):
     env = gymnasium.make("rlsuite/Tiger-v0", observe="belief-grid")
     agent = rl.QLearning(gamma=0.95, learning_rate=0.1, exploration=rl.EpsilonGreedy(0.3))
     agent.learn(env, steps=10_000, seed=1, loop="stepwise", evaluate_every=2_000, regret=True)
@@ -146,3 +148,8 @@ def test_evaluations_on_the_grid_are_exact():
     sampled = rl.evaluate(agent, env, episodes=200, seed=2).values
     assert abs(sampled.mean() - record.evaluation[-1]) < 4 * sampled.std() / np.sqrt(200)
     assert agent.act(5) == 0
+    assert record.value_bounds.high > record.optimal_value
+    monkeypatch.setattr(evaluation, "MOST_BELIEFS", 3)  # episodes have no bounds, and figures call them what they are
+    agent.learn(env, steps=100, seed=1, loop="stepwise", evaluate_every=50, regret=True)
+    assert agent.record_.evaluation.size == 2
+    assert agent.record_.value_bounds == UNKNOWN
