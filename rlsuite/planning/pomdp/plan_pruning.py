@@ -62,7 +62,7 @@ def fewest(plan: AlphaVectorSolution, gap: float, seconds: float | None = None) 
     Raises
     ------
     ParameterError
-        If the plan has a horizon, its vectors are upper bounds, or legal actions differ.
+        If the plan has a horizon, its vectors are upper bounds, gamma is 1, or legal actions differ.
 
     Examples
     --------
@@ -85,6 +85,8 @@ def fewest(plan: AlphaVectorSolution, gap: float, seconds: float | None = None) 
         raise ParameterError(
             f"prune='fewest' makes a controller without end, and {plan.method} has found {kind}: leave it out"
         )
+    if pomdp.gamma == 1.0:
+        raise ParameterError("prune='fewest' needs gamma below 1, and it is 1: leave it out")
     if not (legal.all(axis=1) | ~legal.any(axis=1)).all():
         raise ParameterError(
             "prune='fewest' needs actions that are legal in all states alike, and some are illegal here: leave it out"

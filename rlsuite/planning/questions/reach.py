@@ -10,7 +10,7 @@ For the smallest probability, states in which some policy surely stays away from
 left then: every policy comes to an end, and the problem is the former with the reward -1.
 """
 
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
@@ -112,11 +112,31 @@ def reach(
     start = begins(model, from_)
     question = Question(model, wanted, avoided)
     steps = None if within is None else whole_amount("within", within, at_least=0)
-    return (
-        _at_any_time(question, start, objective, watch)
-        if steps is None
-        else _within(question, steps, start, objective, watch)
+    found = _at_any_time(question, objective, watch) if steps is None else _within(question, steps, objective, watch)
+    watch.record(found.bound)
+    watch.measure(found.value, 1.0)
+    return finished(
+        ReachSolution,
+        watch,
+        found.bound,
+        value=found.value,
+        policy=found.policy,
+        lookahead=Lookahead(model),
+        start=start,
+        objective=objective,
+        known=found.known,
+        policies=found.policies,
     )
+
+
+class _Found(NamedTuple):
+    """Probabilities, what attains them, and what is known for sure."""
+
+    value: FloatArray
+    policy: IndexArray
+    bound: float
+    known: IndexArray
+    policies: IndexArray | None = None
 
 
 def begins(model: MDP, from_: States | None) -> FloatArray:
@@ -127,7 +147,7 @@ def begins(model: MDP, from_: States | None) -> FloatArray:
     return start_distribution(states / states.sum(), states)
 
 
-def _at_any_time(question: Question, start: FloatArray, objective: Objective, watch: Watch) -> ReachSolution:
+def _at_any_time(question: Question, objective: Objective, watch: Watch) -> _Found:
     mdp, largest = question.mdp, objective == "max"
     possible = question.some_may if largest else question.every_may
     certain = question.some_surely if largest else question.every_surely
@@ -150,10 +170,10 @@ def _at_any_time(question: Question, start: FloatArray, objective: Objective, wa
         bound = min(found.error_bound, 1.0)  # nothing is further from a probability
         value[undecided] = np.clip(np.abs(found.value[undecided]), 0.0, 1.0)
         policy[undecided] = found.policy[undecided]
-    return _solution(question, value, policy, bound, start, objective, known, watch)
+    return _Found(value, policy, bound, known)
 
 
-def _within(question: Question, steps: int, start: FloatArray, objective: Objective, watch: Watch) -> ReachSolution:
+def _within(question: Question, steps: int, objective: Objective, watch: Watch) -> _Found:
     """Backward induction: with k steps to go, V_k(s) = max_a sum_s' p(s' | s, a) V_(k-1)(s') in open states."""
     mdp, largest = question.mdp, objective == "max"
     fits_in_memory(f"within={steps} with {mdp.n_states} states", 8 * steps * mdp.n_states)
@@ -182,7 +202,7 @@ def _within(question: Question, steps: int, start: FloatArray, objective: Object
         policies[:, ~possible & away.any(axis=1)] = away.argmax(axis=1)[~possible & away.any(axis=1)]
     known: IndexArray = np.where(question.goal, GOAL, np.where(asked, OPEN, IMPOSSIBLE))
     policy = policies[0].copy() if steps else first_action(mdp).astype(np.int64)
-    return _solution(question, value, policy, bound, start, objective, known, watch, policies)
+    return _Found(value, policy, bound, known, policies)
 
 
 def ending_at(question: Question, kept: BoolArray, ends: BoolArray, reward: float = 1.0) -> MDP:
@@ -218,30 +238,3 @@ def pairs_that_stay_away(question: Question) -> BoolArray:
     leads: BoolArray = np.zeros(mdp.legal.size, dtype=np.bool_)
     leads[mdp.pairs()[question.hits | (question.edges & question.every_may[mdp.next_state])]] = True
     return mdp.legal & ~leads.reshape(mdp.legal.shape)
-
-
-def _solution(
-    question: Question,
-    value: FloatArray,
-    policy: IndexArray,
-    bound: float,
-    start: FloatArray,
-    objective: Objective,
-    known: IndexArray,
-    watch: Watch,
-    policies: IndexArray | None = None,
-) -> ReachSolution:
-    watch.record(bound)
-    watch.measure(value, 1.0)
-    return finished(
-        ReachSolution,
-        watch,
-        bound,
-        value=value,
-        policy=policy,
-        lookahead=Lookahead(question.mdp),
-        start=start,
-        objective=objective,
-        known=known,
-        policies=policies,
-    )

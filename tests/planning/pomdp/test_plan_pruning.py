@@ -61,13 +61,14 @@ def test_the_fewest_vectors_keep_the_gap(monkeypatch):
     assert few.successors is not None
     assert few.successors.min() >= 0
 
-    model = machine(gamma=0.8)
+    model, ending = machine(gamma=0.8), machine(gamma=1.0, terminated=[False, False, True])
     mdp = MDP.from_successors([[0, 1], [None, None]], [[1, 5], [0, 0]], gamma=0.8)
     for asked, words in [
         (lambda: solve(mdp, prune="fewest"), "an MDP has none"),
         (lambda: solve(model, horizon=2, prune="fewest"), "a plan for a number of steps"),
         (lambda: solve(model, "qmdp", prune="fewest"), "upper bounds"),
         (lambda: solve(model, "reachable_beliefs", horizon=2, prune="fewest"), "a plan of reachable_beliefs has none"),
+        (lambda: solve(ending, gap=1.0, prune="fewest"), "needs gamma below 1, and it is 1"),
         (lambda: solve(model, prune="all"), "choices: fewest, winning"),
     ]:
         with pytest.raises(ParameterError, match=words):

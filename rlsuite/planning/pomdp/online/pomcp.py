@@ -6,8 +6,7 @@ belief at the root is exact, or, as in the paper, kept as particles (`OnlinePlan
 """
 
 import math
-import sys
-from typing import Any, Unpack, cast
+from typing import Unpack, cast
 
 import numpy as np
 
@@ -275,7 +274,7 @@ class MonteCarloSearch:
     def plan(self, belief: FloatArray, steps_left: int | None, *, progress: bool) -> Decision:
         """Run simulations from a belief; see `online.online.Search`."""
         planner = self.planner
-        watch = Watch("pomcp", tol=1.0, deadline=planner.deadline)
+        watch = Watch("pomcp", tol=1.0, deadline=planner.deadline, progress=progress)
         legal = legal_actions(planner.pomdp, belief)
         actions = legal.size
         self.tree.tried[:actions][legal < 0.0] = history_tree.ILLEGAL
@@ -287,20 +286,15 @@ class MonteCarloSearch:
         parameters = planner.parameters._replace(depth=depth)
         before = int(self.tree.used[0].n_simulations)
         with watch:
-            bar = _bar(planner.simulations) if progress else None
             chunk, done = 1, 0
             while planner.simulations is None or done < planner.simulations:
                 begun = watch.seconds
                 wanted = chunk if planner.simulations is None else min(chunk, planner.simulations - done)
-                ran = self._simulate(parameters, support, sums, wanted, watch)
-                done += ran
-                if bar is not None:
-                    bar.update(ran)
+                done += self._simulate(parameters, support, sums, wanted, watch)
+                watch.tick("simulations", done)
                 if watch.hurries:
                     break
                 chunk = _next_chunk(wanted, watch.seconds - begun)
-            if bar is not None:
-                bar.close()
         tried = self.tree.tried[:actions]
         q = np.where(tried > 0, self.tree.q[:actions], np.nan) + legal
         q[legal < 0.0] = -np.inf
@@ -349,9 +343,3 @@ def _next_chunk(chunk: int, seconds: float) -> int:
     if seconds < 0.005:
         return 4 * chunk
     return max(1, int(chunk * min(2.0, 0.01 / seconds)))
-
-
-def _bar(simulations: int | None) -> Any:
-    from tqdm import tqdm
-
-    return tqdm(desc="pomcp", total=simulations, unit=" simulations", file=sys.stderr)

@@ -230,7 +230,7 @@ def test_rewards_are_means_and_the_end_is_worth_nothing():
 
 def test_it_can_be_watched(cups, capsys):
     solve(cups, "pomcp", simulations=100, seed=1, progress=True)
-    assert "pomcp: 100%" in capsys.readouterr().err
+    assert "pomcp: 100 iterations" in capsys.readouterr().err
 
 
 def test_it_says_nothing_on_its_own(cups, capsys):
