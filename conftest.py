@@ -38,7 +38,7 @@ CEILINGS = {
     "rendering": (14, 1_028, 12_464),
     "rlsuite": (5, 407, 3_198),
     "testing": (5, 656, 6_562),
-    "training": (33, 4_181, 39_959),
+    "training": (33, 4_179, 39_950),
 }
 """Files, code lines and tokens of each package of `rlsuite`: they only go down, in the commit that takes code away."""
 

@@ -6,14 +6,14 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
 from rlsuite import errors
 from rlsuite.core.aliases import Env, Observation, Space
-from rlsuite.core.checks import whole_number
+from rlsuite.core.checks import one_of
 from rlsuite.core.compiling_clock import CompilingTime
 from rlsuite.environments.facts import NO_LIMIT, action_space_of, facts_of
 from rlsuite.environments.forms import Wish, form_of
@@ -64,8 +64,8 @@ class Run:
         present and the next observation.
     gamma : float
         The agent's discount.
-    seed : int or None
-        Source of the agent's and the environment's generators; None draws one from the operating system.
+    seed : int
+        Source of the agent's and the environment's generators.
     loop : {"auto", "compiled", "stepwise"}
         Which loop to use.
     optima : Optima or None
@@ -87,7 +87,7 @@ class Run:
         rule: Rule,
         init_memory: Callable[[BoolArray, Legality], Any],
         gamma: float,
-        seed: int | None,
+        seed: int,
         loop: LoopChoice,
         optima: Optima | None,
         encode: Encoding | None = None,
@@ -95,15 +95,11 @@ class Run:
         patience: float = 0.0,
         like: "Run | None" = None,
     ):
-        if loop not in LOOPS:
-            raise errors.ParameterError(errors.unknown("loop", loop, LOOPS))
+        one_of("loop", loop, LOOPS)
         n_actions = int(action_space_of(env).n)
         observations = ObservationIds(env.observation_space) if encode is None else None
-        if seed is not None:
-            whole_number("seed", seed, at_least=0)
-        sequence = np.random.SeedSequence(seed)
-        self.seed = cast(int, sequence.entropy)
-        agent_seed, env_seed, self.act_seed = sequence.spawn(3)
+        self.seed = seed
+        agent_seed, env_seed, self.act_seed = np.random.SeedSequence(seed).spawn(3)
         self.env = env
         self.gamma = gamma
         self.encode = encode
@@ -348,6 +344,8 @@ class Run:
         value = total = UNKNOWN
         if self.optima is not None and exact and self.form.judged is not None:
             value, total = self.optima.bounds(self.form.judged, self.facts.time_limit)
+            if isinstance(self.form.judged, POMDP) and self.optimum.value is not None:  # that of its states is higher
+                value = value._replace(high=self.optimum.value)
         return replace(
             record,
             evaluation_time=evaluations[:, 0].astype(np.int64),
