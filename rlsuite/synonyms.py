@@ -3,128 +3,82 @@
 Commands, TOML files, constructors, functions and attributes all look here, before they look for a name spelled alike.
 """
 
+import inspect
 import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-_STEP_SIZE: Final = ("learning_rate",)
-_GAMMA: Final = ("gamma",)
-_STEPS: Final = ("steps",)
-_EPISODES: Final = ("episodes",)
-_ITERATIONS: Final = ("iterations", "max_iterations")
-_EPSILON: Final = ("epsilon", "exploration=EpsilonGreedy({})", "tol")
-_TEMPERATURE: Final = ("temperature", "exploration=Softmax({})")
-_LAMBDA: Final = ("lambda_",)
-_ACT: Final = ("act",)
-_LEARN: Final = ("learn",)
-_Q: Final = ("q_", "q")
-
-SYNONYMS: Final[dict[str, tuple[str, ...]]] = {
+_MEANT: Final[dict[tuple[str, ...], str]] = {
     # parameters of agents
-    "alpha": _STEP_SIZE,
-    "lr": _STEP_SIZE,
-    "eta": _STEP_SIZE,
-    "stepsize": _STEP_SIZE,
-    "discount": _GAMMA,
-    "discountfactor": _GAMMA,
-    "discountrate": _GAMMA,
-    "epsilon": _EPSILON,
-    "eps": _EPSILON,
-    "epsilonstart": _EPSILON,
-    "explorationrate": _EPSILON,
-    "temperature": _TEMPERATURE,
-    "temp": _TEMPERATURE,
-    "tau": _TEMPERATURE,
-    "base": ("base", "exploration=Softmax(base={})"),
-    "lam": _LAMBDA,
-    "lambd": _LAMBDA,
-    "lmbda": _LAMBDA,
-    "gaelambda": _LAMBDA,
-    "tracedecay": _LAMBDA,
-    "features": ("features", "policy=LinearPolicy({})"),
-    "initialq": ("initial_value",),
-    "qinit": ("initial_value",),
-    "buffersize": ("replay_size",),
-    "netarch": ("hidden",),
+    ("learning_rate",): "alpha lr eta stepsize",
+    ("gamma",): "discount discountfactor discountrate",
+    ("epsilon", "exploration=EpsilonGreedy({})", "tol"): "epsilon eps epsilonstart explorationrate",
+    ("temperature", "exploration=Softmax({})"): "temperature temp tau",
+    ("base", "exploration=Softmax(base={})"): "base",
+    ("lambda_",): "lam lambd lmbda gaelambda tracedecay",
+    ("features", "policy=LinearPolicy({})"): "features",
+    ("initial_value",): "initialq qinit",
+    ("replay_size",): "buffersize",
+    ("hidden",): "netarch",
     # how long, how often, how
-    "totaltimesteps": _STEPS,
-    "timesteps": _STEPS,
-    "maxsteps": ("max_episode_steps", "steps"),
-    "numsteps": _STEPS,
-    "nsteps": _STEPS,
-    "nepisodes": _EPISODES,
-    "numepisodes": _EPISODES,
-    "totalepisodes": _EPISODES,
-    "maxepisodes": _EPISODES,
-    "nseeds": ("seeds",),
-    "numseeds": ("seeds",),
-    "repetitions": ("seeds",),
-    "runs": ("seeds",),
-    "randomstate": ("seed",),
-    "seed": ("random_state",),
-    "njobs": ("workers",),
-    "nthreads": ("workers",),
-    "threads": ("workers",),
-    "evalfreq": ("evaluate_every",),
-    "evalevery": ("evaluate_every",),
-    "verbose": ("progress",),
-    "progressbar": ("progress",),
-    "tolerance": ("tol",),
-    "precision": ("gap", "tol"),
-    "theta": ("tol",),
-    "timeout": ("deadline",),
-    "maxiter": _ITERATIONS,
-    "maxiterations": _ITERATIONS,
-    "niter": _ITERATIONS,
-    "niterations": _ITERATIONS,
-    "numiterations": _ITERATIONS,
-    "iterations": _ITERATIONS,
+    ("steps",): "totaltimesteps timesteps numsteps nsteps",
+    ("max_episode_steps", "steps"): "maxsteps",
+    ("episodes",): "nepisodes numepisodes totalepisodes maxepisodes nevalepisodes",
+    ("seeds",): "nseeds numseeds repetitions runs",
+    ("seed",): "randomstate",
+    ("random_state",): "seed",
+    ("workers",): "njobs nthreads threads",
+    ("evaluate_every",): "evalfreq evalevery",
+    ("save_every",): "savefreq checkpointevery checkpointfreq",
+    ("progress",): "verbose progressbar",
+    ("tol",): "tolerance theta",
+    ("gap", "tol"): "precision",
+    ("deadline",): "timeout",
+    ("iterations", "max_iterations", "max_iter"): "maxiter maxiterations niter niterations numiterations iterations",
     # what agents have and do
-    "predict": _ACT,
-    "chooseaction": _ACT,
-    "getaction": _ACT,
-    "selectaction": _ACT,
-    "sampleaction": _ACT,
-    "fit": _LEARN,
-    "train": _LEARN,
-    "qtable": _Q,
-    "qvalues": _Q,
-    "actionvalues": _Q,
-    "qfunction": _Q,
-    "statevalues": ("value_", "value", "q"),
-    "values": ("value_", "value", "q"),
-    "value": ("value_", "value", "q"),
-    "v": ("value_", "value", "q"),
-    "ncomponents": ("n_states",),
-    "decode": ("predict",),
+    ("act",): "predict chooseaction getaction selectaction sampleaction",
+    ("learn",): "fit train",
+    ("q_", "q"): "qtable qvalues actionvalues qfunction",
+    ("value_", "value", "q"): "statevalues values value v",
+    # hidden Markov models
+    ("n_states",): "ncomponents nhiddenstates k",
+    ("n_symbols",): "nfeatures nobservations",
+    ("n_components",): "nmix",
+    ("restarts", "n_init"): "ninit",
+    ("start_", "start"): "startprob startprobability initial",
+    ("transition_", "transition"): "transmat transitionmatrix",
+    ("probabilities_", "emission"): "emissionprob emissionmatrix",
+    ("covariances_",): "covars covariance",
+    ("rates_",): "lambdas",
+    ("predict", "decode"): "decode viterbi",
+    ("predict_proba", "smooth"): "posteriors scoresamplesposteriors",
     # models and planners
-    "cost": ("costs", "reward=lambda ...: -cost(...)"),
-    "costs": ("cost", "reward=lambda ...: -costs(...)"),
-    "average": ("average_reward_policy_iteration",),
-    "averagereward": ("average_reward_policy_iteration",),
+    ("costs", "reward=lambda ...: -cost(...)"): "cost",
+    ("cost", "reward=lambda ...: -costs(...)"): "costs",
+    ("average_reward_policy_iteration",): "average averagereward",
     # names of this package
-    "make": ("find_env",),
-    "qlearner": ("QLearning",),
-    "sarsalearning": ("Sarsa",),
-    "tdlearning": ("TD",),
-    "montecarlo": ("MonteCarloControl", "FirstVisitMonteCarlo"),
-    "ucb": ("UCB1",),
-    "qlambda": ("PengQLambda", "WatkinsQLambda", "NaiveQLambda"),
-    "boltzmannexploration": ("Softmax",),
-    "learningcurve": ("evaluation", "episode_return", "cumulative_reward"),
-    "learningcurves": ("evaluation", "episode_return", "cumulative_reward"),
-    "rewards": ("cumulative_reward", "episode_return"),
-    "returns": ("episode_return",),
-    "valuefunction": ("value_map", "state_values"),
-    "heatmap": ("value_map",),
-    "plotvalues": ("value_map",),
+    ("find_env",): "make",
+    ("QLearning",): "qlearner",
+    ("Sarsa",): "sarsalearning",
+    ("TD",): "tdlearning",
+    ("MonteCarloControl", "FirstVisitMonteCarlo"): "montecarlo",
+    ("UCB1",): "ucb",
+    ("PengQLambda", "WatkinsQLambda", "NaiveQLambda"): "qlambda",
+    ("Softmax",): "boltzmannexploration",
+    ("evaluation", "episode_return", "cumulative_reward"): "learningcurve learningcurves",
+    ("cumulative_reward", "episode_return"): "rewards",
+    ("episode_return",): "returns",
+    ("value_map", "state_values"): "valuefunction",
+    ("value_map",): "heatmap plotvalues",
 }
-"""Word, without capitals, dashes and underscores -> names in this package, of which the first that exists is meant.
+"""Names in this package, of which the first that exists is meant -> words for it, without capitals and underscores.
 
-What follows the name after ``=`` is how a value is written there.
+What follows a name after ``=`` is how a value is written there.
 """
+
+SYNONYMS: Final = {word: names for names, words in _MEANT.items() for word in words.split()}
 
 ELSEWHERE: Final[dict[str, str]] = {
     "DQN": "it is rlsuite.approximation.DQN and needs PyTorch (pip install 'rlsuite[torch]')",
@@ -232,3 +186,17 @@ def attribute_error(
         return AttributeError(sentence)
     # if it were given the object, Python would add a suggestion of its own
     return AttributeError(f"{sentence}; did you mean {near[0]!r}?", name=name, obj=None)
+
+
+class AnswersOtherWords:
+    """Base of classes whose missing attributes are answered with ours, such as hmmlearn's ``transmat_``."""
+
+    if not TYPE_CHECKING:  # type checkers should look at what there is
+
+        def __getattr__(self, name: str) -> object:
+            """Say which attribute is probably meant; a property says itself why it has no value yet."""
+            known = inspect.getattr_static(type(self), name, None)
+            if isinstance(known, property):
+                return known.fget(self)
+            there = {*dir(type(self)), *vars(self)}  # what some libraries' dir() lists depends on what there is
+            raise attribute_error(type(self).__name__, name, there)

@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from functools import cache, wraps
 from inspect import Parameter
 from types import UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, ParamSpec, Protocol, TypeVar, get_args, get_origin
@@ -13,8 +13,6 @@ from rlsuite.synonyms import nearest
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
-Kind = TypeVar("Kind", bound=type)
-Model = TypeVar("Model", bound="type[_Model]")
 
 LONGEST: Final = 40
 """Characters of a value that is repeated in a message."""
@@ -33,6 +31,8 @@ KINDS: Final[dict[type, tuple[str, ...]]] = {
 """Type of a value -> words of the annotations of parameters that take it."""
 LEARNED: Final = "hmm_"
 """Where estimators keep the model that they have learned."""
+COPIED: Final = {"copied from another object": True}
+"""What `SaysWhatToWrite.__new__` is given where an object is copied or unpickled, without its constructor."""
 MODELS: Final = ("mdp", "pomdp", "model")
 """Names of parameters that take a model, which has its own discount factor."""
 
@@ -76,7 +76,9 @@ def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Ans
         missing = [name for name in needed if name not in given]
         if missing:  # an unknown keyword is one of the environment, unless it resembles a missing one
             _check(what, {name: value for name, value in given.items() if nearest(name, missing)}, missing)
-            raise CallError(f"{what} needs {' and '.join(missing)}: write {_with_missing(function, args, missing)}")
+            raise CallError(
+                f"{what} needs {' and '.join(missing)}: write {_with_missing(function, args, missing, given)}"
+            )
         for place, name, kinds in models:
             value = args[place] if place < len(args) else given.get(name)
             if not isinstance(value, kinds):
@@ -132,7 +134,8 @@ class _SignatureOfInit:
 
     def __get__(self, instance: object, owner: type) -> inspect.Signature:
         signature = inspect.signature(owner.__init__)
-        return signature.replace(parameters=[*signature.parameters.values()][1:])
+        taken = [] if owner.__init__ is object.__init__ else [*signature.parameters.values()][1:]
+        return signature.replace(parameters=taken)
 
 
 class SaysWhatToWrite:
@@ -151,40 +154,27 @@ class SaysWhatToWrite:
 
         def __new__(cls, *args: object, **given: object) -> Any:
             """Make an object, unless a keyword is unknown, or lacking."""
+            if given == COPIED:
+                return super().__new__(cls)
             code = getattr(cls.__init__, "__code__", None)
             if code is not None and len(args) >= code.co_argcount and not code.co_flags & inspect.CO_VARARGS:
-                raise CallError(_with_names(cls.__name__, cls.__init__, (cls, *args), given))
+                raise CallError(_with_names(cls.__name__, cls.__init__, (cls, *args), given) + cls.remark_on(given))
             if given and not given.keys() <= getattr(cls, "__dataclass_fields__", {}).keys():
                 _check(cls.__name__, given, _names(cls.__init__), cls.not_here or cls.remark_on(given))
-            if code is not None and code.co_kwonlyargcount > len(cls.__init__.__kwdefaults__ or ()):
-                missing = [name for name in _needed(cls.__init__) if name not in given]
-                if missing:
-                    words = [f"{name}={_short(value)}" for name, value in given.items()]
-                    call = ", ".join([*map(_short, args), *words, *(f"{name}=..." for name in missing)])
-                    raise CallError(f"{cls.__name__} needs {', '.join(missing)}: write {cls.__name__}({call})")
+            missing = [name for name in (*_places(cls)[len(args) :], *_needed(cls)) if name not in given]
+            if missing:
+                advice = cls.remark_on(given) or f": write {_with_missing(cls, args, missing, given)}"
+                raise CallError(f"{cls.__name__} needs {', '.join(missing)}{advice}")
             return super().__new__(cls)
+
+        def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, bool]]:
+            return (), COPIED
 
     @classmethod
     def remark_on(cls, given: Mapping[str, object]) -> str:
-        """What to say, as the end of a sentence, of keywords that the constructor does not take."""
-        return ""
-
-
-def made_from_arrays(kind: Model) -> Model:
-    """Make the constructor of a model name a call that fits, ``what_to_write``, if its arguments do not."""
-    init: Any = kind.__init__
-    signature = inspect.signature(init)
-
-    @wraps(init)
-    def checked(self: object, *args: object, **given: object) -> None:
-        try:
-            signature.bind(self, *args, **given)
-        except TypeError as error:
-            raise CallError(f"{type(self).__name__}(...): {error}. For arrays, write {kind.what_to_write}") from error
-        init(self, *args, **given)
-
-    kind.__init__ = checked
-    return kind
+        """What to say, as the end of a sentence, of arguments that do not fit."""
+        known: str = getattr(cls, "what_to_write", "")
+        return f". For arrays, write {known}" if known else ""
 
 
 def _names(function: Callable[..., object]) -> list[str] | None:
@@ -201,6 +191,7 @@ def _by_place(function: Callable[..., object]) -> list[Parameter]:
     return [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
 
 
+@cache
 def _places(function: Callable[..., object]) -> list[str]:
     """Return the parameters without a default that may be given by position."""
     return [one.name for one in _by_place(function) if one.default is one.empty]
@@ -254,6 +245,7 @@ def with_article(name: str) -> str:
     return f"{'an' if name[0].upper() in ('AEFHILMNORSX' if spelled else 'AEIOU') else 'a'} {name}"
 
 
+@cache
 def _needed(function: Callable[..., object]) -> list[str]:
     """Return the keywords without a default."""
     parameters = inspect.signature(function).parameters.values()
@@ -266,11 +258,14 @@ def _short(value: object) -> str:
     return text if len(text) <= LONGEST and "\n" not in text else "..."
 
 
-def _with_missing(function: Callable[..., object], args: tuple[Any, ...], missing: Iterable[str]) -> str:
+def _with_missing(
+    function: Callable[..., object], args: tuple[Any, ...], missing: Iterable[str], given: Mapping[str, object]
+) -> str:
     """Return a call with the keywords that were missing."""
     owner = [args[0].__name__] if _places(function)[:1] == ["cls"] else []
     positional = map(_short, args[len(owner) :])
-    keywords = [f"{name}={MEANT_BY_MISSING.get(name, '...')}" for name in missing]
+    keywords = [f"{name}={_short(value)}" for name, value in given.items()]
+    keywords += [f"{name}={MEANT_BY_MISSING.get(name, '...')}" for name in missing]
     return f"{'.'.join([*owner, function.__name__])}({', '.join([*positional, *keywords])})"
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_number
+from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.errors import ModelError
 from rlsuite.inference import dirichlet
 from rlsuite.models import validation
@@ -29,7 +30,7 @@ ROUND = 1e9
 """Shape of a negative binomial from which on it is a Poisson distribution."""
 
 
-class Durations(ABC):
+class Durations(SaysWhatToWrite, ABC):
     """A family of distributions of durations, one for each of K hidden states; immutable."""
 
     families: ClassVar[dict[str, type["Durations"]]] = {}
@@ -282,6 +283,7 @@ def durations_of(given: ArrayLike | Durations) -> Durations:
     return given if isinstance(given, Durations) else TableDurations(validation.floats("durations", given))
 
 
+@says_what_to_write
 def uniform_durations(n_states: int, longest: int) -> TableDurations:
     """Return durations that are all equally probable up to the longest: a start for learning.
 

@@ -340,7 +340,7 @@ def posteriors_kernel(
             share = 1.0 / weight
             if counting:
                 # one row means that all observations differ: their posteriors are kept, and not added up
-                _add_scaled(symbols, int(row[t]) if symbols.shape[0] > 1 else 0, joint, 0, share, lanes)
+                _add_scaled(symbols, int(row[t]) if symbols.shape[0] > 1 else 0, joint, 0, 0, share, lanes)
                 # A pair of neighbouring states is an outer product of two rows. Several of them are one product of
                 # matrices, which is faster by far than one at a time: they wait until there are enough.
                 if n > 0:
@@ -355,7 +355,7 @@ def posteriors_kernel(
                     count_pairs(matrix, left, right, waiting, pairs)
                     waiting = 0
                 if n == end - begin - 1:
-                    _add_scaled(first, 0, joint, 0, share, lanes)
+                    _add_scaled(first, 0, joint, 0, 0, share, lanes)
             if keep:
                 _copy_scaled(kept, t - base, joint, 0, share, lanes)
             # The posterior is divided by its own sum, so the scale of this sweep cancels.

@@ -14,7 +14,7 @@ from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import Seed, generator, whole_number
 from rlsuite.core.compilation import compiled
 from rlsuite.core.compiling_clock import CompilingClock
-from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.npz import Npz
 from rlsuite.errors import FileError, ModelError, ParameterError
 from rlsuite.inference import emissions, forward_backward, from_complete_data, paths, smoothing, viterbi
@@ -51,7 +51,7 @@ def draw_path(
         path[t] = column[low]
 
 
-class HMM(HMMParameters, SaysWhatToWrite):
+class HMM(HMMParameters):
     """A hidden Markov model with K states; immutable.
 
     Time begins with the first observation: z_0 is emitted by x_0 ~ start, then x_1 follows x_0 and emits z_1, and so

@@ -200,14 +200,17 @@ class HMMEstimator(SaysWhatToWrite, BaseEstimator):
 
     # ------------------------------------------------------------------------------------------------ inference
 
+    @says_what_to_write
     def predict(self, X: ArrayLike, lengths: ArrayLike | None = None) -> IndexArray:
         """Return the most probable path of hidden states: (n,) int64."""
         return np.asarray(self.hmm_.decode(self._seen(X), lengths), dtype=np.int64)
 
+    @says_what_to_write
     def predict_proba(self, X: ArrayLike, lengths: ArrayLike | None = None) -> FloatArray:
         """Return the probability of each hidden state at each time, given all observations: (n, K)."""
         return np.asarray(self.hmm_.smooth(self._seen(X), lengths), dtype=np.float64)
 
+    @says_what_to_write
     def score_samples(self, X: ArrayLike, lengths: ArrayLike | None = None) -> FloatArray:
         """Return ln Pr[z_t | z_0..z_(t-1)] of each observation, given those before it: (n,), in nats.
 
@@ -221,6 +224,7 @@ class HMMEstimator(SaysWhatToWrite, BaseEstimator):
         running = data.list_of(filtered(Workspace(model, data)).log_scale)
         return np.concatenate([np.diff(part, prepend=0.0) for part in running])
 
+    @says_what_to_write
     def score(self, X: ArrayLike, y: object = None, lengths: ArrayLike | None = None) -> float:
         """Return the log-likelihood per observation, as scikit-learn's mixtures do: the larger, the better."""
         z = self._seen(X)
@@ -236,6 +240,7 @@ class HMMEstimator(SaysWhatToWrite, BaseEstimator):
         """Return Akaike's information criterion on observations: the smaller, the better."""
         return 2.0 * (self.hmm_.learning.n_parameters - self.hmm_.score(self._seen(X), lengths))
 
+    @says_what_to_write
     def sample(self, n_samples: int = 1, random_state: RandomState = None) -> tuple[AnyArray, IndexArray]:
         """Draw a sequence: observations (n, d) and their hidden states (n,)."""
         z, states = self.hmm_.sample(n_samples, seed=_generator(random_state))

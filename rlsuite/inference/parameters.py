@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple, NoReturn, Protocol, Self, TypedDict, Un
 import numpy as np
 
 from rlsuite.core.array_like import ArrayLike
-from rlsuite.core.keywords import made_from_arrays
+from rlsuite.core.keywords import SaysWhatToWrite
 from rlsuite.core.shown import ShowsItself
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.inference.emissions.base import MIN_LIKELIHOOD, Emission
@@ -23,6 +23,7 @@ from rlsuite.inference.simd import Lanes
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, CsrMatrix, FloatArray, IndexArray, SparseLike
 from rlsuite.models.row_checks import chain_rows
+from rlsuite.synonyms import AnswersOtherWords
 
 SPARSE_MIN_STATES, SPARSE_MIN_RATIO = 16, 12
 """A model is treated as sparse from this many states on, if at most one in this many of its transitions is possible."""
@@ -79,9 +80,8 @@ class Changes(TypedDict, total=False):
     state_labels: Sequence[str] | None
 
 
-@made_from_arrays
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class HMMParameters(ShowsItself):
+class HMMParameters(AnswersOtherWords, ShowsItself, SaysWhatToWrite):
     """The parameters of a hidden Markov model with K states; `rlsuite.inference.HMM` says what they are."""
 
     what_to_write: ClassVar[str] = "HMM([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.9, 0.1], [0.2, 0.8]])"

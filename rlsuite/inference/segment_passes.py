@@ -26,7 +26,7 @@ from rlsuite.models.aliases import FloatArray, IndexArray, StateArray
 
 _add_to_shifted = simd.add_to_shifted
 _dot_two = simd.dot_two
-_add_window = simd.add_window
+_add_scaled = simd.add_scaled
 _add_outer = simd.add_outer
 _multiply = simd.multiply
 _copy_scaled = simd.copy_scaled
@@ -218,7 +218,7 @@ def backward_pass(
                     _copy_scaled(entering, 0, start, 0, 1.0, lanes)
                 for k in range(states):
                     share = entering[0, k] * (likelihood[rows[t], k] * factor[t]) * each
-                    _add_window(begins, k, after, k, t + 1, share * level[k], lanes)
+                    _add_scaled(begins, k, after, k, t + 1, share * level[k], lanes)
             if t == 0:
                 break
             # beta_{t-1}: one step more is left, or the segment ends and another one begins at t; the largest is near 1.

@@ -14,7 +14,7 @@ it is 0.
 
 import numpy as np
 
-from rlsuite.core.compilation import intrinsic
+from rlsuite.core.compilation import compiled, intrinsic
 from rlsuite.models.aliases import FloatArray
 
 Lanes = tuple[tuple[int, ...], tuple[int, ...]]
@@ -93,16 +93,21 @@ def add_outer(counts: FloatArray, left: FloatArray, right: FloatArray, number: i
         counts[i] += _times(left[:number, i], right[:number], lanes)
 
 
-@intrinsic(f"{INSTRUCTIONS}:copy_scaled")
+@compiled(in_place=True)
 def copy_scaled(out: FloatArray, out_row: int, v: FloatArray, v_row: int, factor: float, lanes: Lanes) -> None:
-    """Fill ``out = v * factor``."""
-    out[out_row] = v[v_row] * factor
+    """Fill ``out = v * factor``, as far as `out` goes."""
+    for i in range(len(lanes[1]) or out.shape[1]):
+        out[out_row, i] = v[v_row, i] * factor
 
 
-@intrinsic(f"{INSTRUCTIONS}:add_scaled")
-def add_scaled(out: FloatArray, out_row: int, v: FloatArray, v_row: int, factor: float, lanes: Lanes) -> None:
-    """Add ``v * factor`` to `out`."""
-    out[out_row] += v[v_row] * factor
+@compiled(in_place=True)
+def add_scaled(
+    out: FloatArray, out_row: int, v: FloatArray, v_row: int, begin: int, factor: float, lanes: Lanes
+) -> None:
+    """Add ``v[begin + i] * factor`` to ``out[i]``, as far as `out` goes."""
+    goal, window = out[out_row], v[v_row, begin:]
+    for i in range(len(lanes[1]) or out.shape[1]):
+        goal[i] += window[i] * factor
 
 
 @intrinsic(f"{INSTRUCTIONS}:add_to_shifted")
@@ -133,14 +138,6 @@ def dot_two(
     size = w.shape[1]
     window = u[u_row, begin : begin + size]
     return _sum_of_four(window * v[v_row, :size], lanes), _sum_of_four(window * w[w_row], lanes)
-
-
-@intrinsic(f"{INSTRUCTIONS}:add_window")
-def add_window(
-    out: FloatArray, out_row: int, u: FloatArray, u_row: int, begin: int, factor: float, lanes: Lanes
-) -> None:
-    """Add ``u[begin + i] * factor`` to ``out[i]``, as far as `out` goes."""
-    out[out_row] += u[u_row, begin : begin + out.shape[1]] * factor
 
 
 def _times(u: FloatArray, matrix: FloatArray, lanes: Lanes) -> FloatArray:

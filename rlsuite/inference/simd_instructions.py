@@ -342,40 +342,6 @@ def add_outer(context: Target, counts: Type, left: Type, right: Type, number: Ty
     return _types.void(counts, left, right, number, lanes), generate
 
 
-def copy_scaled(context: Target, out: Type, out_row: Type, v: Type, v_row: Type, factor: Type, lanes: Type) -> Written:
-    """Fill ``out = v * factor``."""
-
-    def generate(target: Target, b: Builder, signature: Signature, given: list[Value]) -> Value:
-        return _one_by_one(target, b, signature, given, adding=False)
-
-    return _types.void(out, out_row, v, v_row, factor, lanes), generate
-
-
-def add_scaled(context: Target, out: Type, out_row: Type, v: Type, v_row: Type, factor: Type, lanes: Type) -> Written:
-    """Add ``v * factor`` to `out`."""
-
-    def generate(target: Target, b: Builder, signature: Signature, given: list[Value]) -> Value:
-        return _one_by_one(target, b, signature, given, adding=True)
-
-    return _types.void(out, out_row, v, v_row, factor, lanes), generate
-
-
-def _one_by_one(target: Target, b: Builder, signature: Signature, given: list[Value], adding: bool) -> Value:
-    kinds = signature.args
-    w = _Writer(target, b, kinds[5])
-    length = w.rows(kinds[0], given[0])[2]
-    goal, source = w.row(kinds[0], given[0], given[1]), w.row(kinds[2], given[2], given[3])
-    factors = w.everywhere(given[4])
-
-    def write(offset: Value, n: int) -> None:
-        for at in w.offsets(offset, n):
-            value = b.fmul(w.load(source, at), factors)
-            w.store(b.fadd(w.load(goal, at), value) if adding else value, goal, at)
-
-    w.groups(length, write)
-    return target.get_dummy_value()
-
-
 def add_to_shifted(
     context: Target,
     out: Type,
@@ -443,24 +409,3 @@ def dot_two(
         return target.make_tuple(b, signature.return_type, found)
 
     return _types.UniTuple(_types.float64, 2)(u, u_row, begin, v, v_row, w, w_row, lanes), generate
-
-
-def add_window(
-    context: Target, out: Type, out_row: Type, u: Type, u_row: Type, begin: Type, factor: Type, lanes: Type
-) -> Written:
-    """Add ``u[begin + i] * factor`` to ``out[i]``, as far as `out` goes."""
-
-    def generate(target: Target, b: Builder, signature: Signature, given: list[Value]) -> Value:
-        kinds = signature.args
-        w = _Writer(target, b, kinds[6])
-        goal, window = w.row(kinds[0], given[0], given[1]), b.gep(w.row(kinds[2], given[2], given[3]), [given[4]])
-        factors = w.everywhere(given[5])
-
-        def write(offset: Value, n: int) -> None:
-            for at in w.offsets(offset, n):
-                w.store(b.fadd(w.load(goal, at), b.fmul(w.load(window, at), factors)), goal, at)
-
-        w.groups(w.rows(kinds[0], given[0])[2], write)
-        return target.get_dummy_value()
-
-    return _types.void(out, out_row, u, u_row, begin, factor, lanes), generate

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from rlsuite.core.array_like import ArrayLike
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import validation
 from rlsuite.models.aliases import BeliefLike, BoolArray, CsrMatrix, FloatArray, IndexArray, StateArray
@@ -101,6 +102,7 @@ class Beliefs(PomdpFields):
         checked, chosen = self._belief(belief, action)
         return self.followed(belief if isinstance(belief, Improbable) else checked, chosen, observation)[0]
 
+    @says_what_to_write
     def followed(
         self, belief: FloatArray, action: int, observation: int | str | None, *, terminated: bool = False
     ) -> tuple[FloatArray, float]:

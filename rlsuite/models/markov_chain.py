@@ -19,7 +19,7 @@ import numpy as np
 
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_amount
-from rlsuite.core.keywords import made_from_arrays, says_what_to_write
+from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.core.shown import ShowsItself
 from rlsuite.core.threads import one_blas_thread
 from rlsuite.errors import FileError, ModelError, ParameterError
@@ -52,9 +52,8 @@ SUFFIXES: Final = (".npz", *programs.SUFFIXES)
 C = TypeVar("C", bound="MarkovChain")
 
 
-@made_from_arrays
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class MarkovChain(ShowsItself):
+class MarkovChain(ShowsItself, SaysWhatToWrite):
     """S states, their transition matrix, and the mean reward of leaving each.
 
     Parameters

@@ -18,7 +18,7 @@ import numpy as np
 
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import fits_in_memory, fraction, whole_number
-from rlsuite.core.keywords import made_from_arrays, says_what_to_write
+from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.models import row_checks, validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray, Rows, StateArray
@@ -49,7 +49,7 @@ class MdpChanges(TypedDict, total=False):
     name: str
 
 
-class Named:
+class Named(SaysWhatToWrite):
     """A model with a name."""
 
     @property
@@ -58,7 +58,6 @@ class Named:
         return str(vars(self).get("_name", ""))
 
 
-@made_from_arrays
 @dataclass(frozen=True, eq=False, repr=False)
 class MdpFields(Named):
     """The fields of an `MDP`, which says what they are."""

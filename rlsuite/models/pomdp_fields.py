@@ -11,7 +11,6 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import ClassVar, Self, Unpack, cast
 
-from rlsuite.core.keywords import made_from_arrays
 from rlsuite.errors import ModelError, ParameterError, unknown
 from rlsuite.models import observation_model, validation
 from rlsuite.models.aliases import BoolArray, FloatArray
@@ -28,7 +27,6 @@ class PomdpChanges(MdpChanges, total=False):
     observation_labels: Sequence[str] | None
 
 
-@made_from_arrays
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class PomdpFields(Named):
     """The fields of a `POMDP`, which says what they are."""

@@ -19,7 +19,7 @@ def _all_operations(matrix, u, table, other, out, joint, counts, width):
     high = simd.max_plus(matrix, u, 1, table, 1, 0.5, out, 2, width)
     simd.add_outer(counts, u, other, 3, width)
     simd.copy_scaled(out, 3, u, 0, 2.0, width)
-    simd.add_scaled(out, 3, u, 1, 3.0, width)
+    simd.add_scaled(out, 3, u, 1, 0, 3.0, width)
     return total, sums, high
 
 
@@ -28,7 +28,7 @@ def _windows(rows, window, out, sums, width):
     total = simd.add_to_shifted(out, 0, window, 1, 0.5, rows, 2, width)
     again = simd.add_to_shifted(out, 0, out, 0, 2.0, rows, 1, width)
     both = simd.dot_two(window, 1, 3, out, 0, rows, 3, width)
-    simd.add_window(sums, 1, window, 0, 5, 0.25, width)
+    simd.add_scaled(sums, 1, window, 0, 5, 0.25, width)
     return total, again, both
 
 

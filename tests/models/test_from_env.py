@@ -113,7 +113,7 @@ def test_no_table():
         ),
         (
             lambda: MDP.from_function(len, 0, gamma=0.9),
-            "from_function() needs actions: write MDP.from_function(<built-in function len>, 0, actions=4)",
+            "from_function() needs actions: write MDP.from_function(<built-in function len>, 0, gamma=0.9, actions=4)",
         ),
     ],
 )

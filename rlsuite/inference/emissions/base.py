@@ -17,6 +17,7 @@ import numpy as np
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import whole_number
 from rlsuite.core.compilation import compiled
+from rlsuite.core.keywords import SaysWhatToWrite
 from rlsuite.errors import ModelError, ParameterError
 from rlsuite.models import validation
 from rlsuite.models.aliases import AnyArray, BoolArray, FloatArray, IndexArray
@@ -166,7 +167,7 @@ class Likelihoods(NamedTuple):
     """returns the logarithms of the table, however small its entries are; None if none is small"""
 
 
-class Emission(ABC):
+class Emission(SaysWhatToWrite, ABC):
     """A family of distributions of the observation, one for each of K hidden states; immutable.
 
     Attributes
