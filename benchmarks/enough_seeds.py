@@ -21,8 +21,7 @@ from scipy.stats import t as student
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers its environments
 from rlsuite.experiments.comparison import scale_of
-from rlsuite.experiments.paired import LEVEL, seeds_needed
-from rlsuite.experiments.sequential import log_wealth
+from rlsuite.experiments.paired import LEVEL, log_wealth, seeds_needed
 
 Floats = NDArray[np.float64]
 POOL, EXPERIMENTS, LONGEST = 1_000, 10_000, 2_000
@@ -83,7 +82,7 @@ def first(wealth: Floats, level: float = LEVEL) -> NDArray[np.int64]:
 
 
 def times(differences: Floats) -> dict[str, NDArray[np.int64]]:
-    """When each verdict is reached, in each experiment, as `rlsuite.experiments.sequential.verdict` does for one."""
+    """When each verdict is reached, in each experiment, as `rlsuite.experiments.paired.verdict` does for one."""
     equal = [first(log_wealth(sign * differences, margin=MARGIN)) for sign in (1.0, -1.0)]
     return {
         "first": first(log_wealth(differences)),

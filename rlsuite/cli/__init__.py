@@ -184,7 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _leave(code: int) -> int:
     """Return the code, or end the process at once if threads are still learning: they are not waited for."""
-    runner = sys.modules.get("rlsuite.experiments.backends")
+    runner = sys.modules.get("rlsuite.experiments.work")
     if runner is not None and any(thread.name.startswith(runner.WORKER) for thread in threading.enumerate()):
         sys.stdout.flush()
         sys.stderr.flush()

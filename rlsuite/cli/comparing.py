@@ -365,7 +365,7 @@ def _print_searches(found: "list[Search]", as_json: bool) -> int:
 def _draw(found: "Sweep", path: Path) -> None:
     """A line for one parameter, a map for two, and of more a map for each setting of the others."""
     from rlsuite.experiments.folder import slug
-    from rlsuite.experiments.grid import text_of
+    from rlsuite.experiments.sweeping import text_of
     from rlsuite.plotting import parameter_map, parameter_study
     from rlsuite.plotting.figure import write
     from rlsuite.plotting.parameters import slices

@@ -398,7 +398,7 @@ def draw(
 
 def _plan(experiment: "Experiment", folder: Path, as_json: bool) -> int:
     """Print what would be done; everything is checked, nothing is written."""
-    from rlsuite.experiments.run import Originals
+    from rlsuite.experiments.experiment import Originals
     from rlsuite.experiments.store import Store
     from rlsuite.experiments.writing import check_known
 

@@ -55,8 +55,7 @@ def experiment_schema() -> Schema:
     'number'
     """
     from rlsuite.experiments import Experiment
-    from rlsuite.experiments.config import SEARCH, EnvironmentEntry
-    from rlsuite.experiments.limits import LIMITS
+    from rlsuite.experiments.config import SEARCH, EnvironmentEntry, Limits
 
     amount = {"type": "integer", "minimum": 1}
     seeds = {"minimum": 1, "items": {"type": "integer", "minimum": 0}, "minItems": 1, "uniqueItems": True}
@@ -67,7 +66,7 @@ def experiment_schema() -> Schema:
         "search": {"type": "object", "propertyNames": {"enum": [*SEARCH]}},
         "limits": {
             "type": "object",
-            "propertyNames": {"enum": [*LIMITS]},
+            "propertyNames": {"enum": [*Limits._fields]},
             "additionalProperties": {"type": ["number", "string"]},
         },
         "environments": {"type": "array", "minItems": 1, "items": _ref("environment")},

@@ -13,8 +13,7 @@ from rlsuite.environments.facts import NO_LIMIT, facts_of
 from rlsuite.environments.finding import find_env, opened
 from rlsuite.errors import ParameterError
 from rlsuite.experiments.comparison import Comparison, margin_of, verdicts_of
-from rlsuite.experiments.paired import LEVEL
-from rlsuite.experiments.sequential import Verdict
+from rlsuite.experiments.paired import LEVEL, Verdict
 from rlsuite.models.gymnasium_table import title_of
 from rlsuite.training.budget import LoopChoice
 from rlsuite.training.results import Results

@@ -29,15 +29,13 @@ from rlsuite.errors import (
     RlsuiteError,
     level_of_the_caller,
 )
-from rlsuite.experiments.backends import Backend, backend_of
 from rlsuite.experiments.checkpoints import CHECKPOINTS, CellCheckpoint
-from rlsuite.experiments.config import Settings
-from rlsuite.experiments.limits import Limits
+from rlsuite.experiments.config import Limits, Settings
 from rlsuite.experiments.progress import Progress
 from rlsuite.experiments.runs import Case, Cell, seeds_of
 from rlsuite.experiments.segments import OWN, entry_of, is_possible
 from rlsuite.experiments.store import Writer
-from rlsuite.experiments.work import MANY, Outcomes, Work, running
+from rlsuite.experiments.work import MANY, Backend, Outcomes, Work, backend_of, running
 from rlsuite.experiments.writing import write_progress
 from rlsuite.training.budget import Budget
 from rlsuite.training.failures import FailedRun, always, ends_all, in_words

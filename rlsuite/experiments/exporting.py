@@ -16,8 +16,7 @@ import numpy as np
 from rlsuite.core.files import replacing
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import FileError, MissingPackage, ParameterError
-from rlsuite.experiments.folder import load_results, read_run, slug
-from rlsuite.experiments.numbers import Number, series
+from rlsuite.experiments.folder import Number, load_results, read_run, series, slug
 from rlsuite.experiments.runs import seed_name
 
 TABLES = (".csv", ".parquet")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rlsuite.core.described import Plain
 from rlsuite.errors import ParameterError, unknown
-from rlsuite.experiments.grid import with_setting
 from rlsuite.experiments.lookup import find_agent_class
+from rlsuite.experiments.sweeping import with_setting
 
 if TYPE_CHECKING:
     from rlsuite.agents import Agent

@@ -33,10 +33,9 @@ from rlsuite.experiments.comparing import label_envs, last_evaluation
 from rlsuite.experiments.comparison import Comparison
 from rlsuite.experiments.config import Settings
 from rlsuite.experiments.folder import slug
-from rlsuite.experiments.grid import settings, text_of, with_setting
 from rlsuite.experiments.rows import Row, mean_text, measures_of, rows_of, samples_of, sign_of
 from rlsuite.experiments.runs import cells_of, differences
-from rlsuite.experiments.sweeping import MEASURES, MeasureName
+from rlsuite.experiments.sweeping import MEASURES, MeasureName, settings, text_of, with_setting
 from rlsuite.training.budget import LoopChoice
 from rlsuite.training.results import Results
 from rlsuite.training.train import own_options, train

@@ -29,7 +29,7 @@ from rlsuite.environments.facts import facts_of
 from rlsuite.environments.finding import find_env
 from rlsuite.errors import ParameterError, RlsuiteError, RlsuiteWarning
 from rlsuite.experiments import Comparison, compare, load_results
-from rlsuite.experiments.aggregates import aggregate, interquartile_mean
+from rlsuite.experiments.comparison import aggregate, interquartile_mean
 from rlsuite.experiments.experiment import Experiment
 from rlsuite.experiments.folder import read_run
 from rlsuite.experiments.rows import Row, brackets, rows_of, sign_of

@@ -29,7 +29,7 @@ FAMILIES = {
     "core/test_compilation": "core: machine_code refusals",
     "environments/test_tabulated_model": "environments: found_model",
     "environments/test_vector_observation": "environments: wrappers",
-    "experiments/test_run": "experiments: experiment runs writing",
+    "experiments/test_experiment": "experiments: runs writing",
     "features/test_check_estimator": "features: aggregation chain estimators identity kernel scaling",
     "features/test_feature_map": "features: bounded checks",
     "inference/controlled_hmm/test_learn_pomdp": "inference/controlled_hmm: episode_em episode_passes",

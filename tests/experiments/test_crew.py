@@ -13,9 +13,8 @@ import pytest
 
 from rlsuite.errors import FailedRunsWarning, LearningError, NoWorkersWarning, OneProcessWarning, ParameterError
 from rlsuite.experiments import Experiment, crew, status_of
-from rlsuite.experiments.backends import Backend
 from rlsuite.experiments.crew import Pace
-from rlsuite.experiments.work import Outcomes, serve
+from rlsuite.experiments.work import Backend, Outcomes, serve
 from rlsuite.training.results import Record
 
 FILE = """
@@ -59,7 +58,7 @@ def losing(monkeypatch):
     def use(lost):
         executor = Losing(lost)
         monkeypatch.setattr(crew, "backend_of", lambda name, workers, known=crew.backend_of: known("own:make", workers))
-        monkeypatch.setattr("rlsuite.experiments.backends._own", lambda *names: executor)
+        monkeypatch.setattr("rlsuite.experiments.work._own", lambda *names: executor)
         return executor
 
     return use
@@ -126,7 +125,7 @@ def test_processes_of_its_own_that_have_all_left_are_started_again(experiment, t
     experiment.run(tmp_path / "whole")
     made = [Deserted(1e9), Deserted(0.0)]
     left = list(made)
-    monkeypatch.setattr("rlsuite.experiments.backends.NO_WORKERS", 0.2)
+    monkeypatch.setattr("rlsuite.experiments.work.NO_WORKERS", 0.2)
     backend = Backend("dask", lambda: left.pop(0), lambda one: one.slots() if one else 1, Deserted.shutdown)
     monkeypatch.setattr(crew, "backend_of", lambda name, workers: backend)
     experiment.run(tmp_path / "left", workers=2, backend="dask")
@@ -137,7 +136,7 @@ def test_processes_of_its_own_that_have_all_left_are_started_again(experiment, t
 
 def test_it_says_when_a_cluster_has_no_workers_and_waits_for_them(experiment, tmp_path, monkeypatch):
     experiment.run(tmp_path / "whole")
-    monkeypatch.setattr("rlsuite.experiments.backends.NO_WORKERS", 0.2)
+    monkeypatch.setattr("rlsuite.experiments.work.NO_WORKERS", 0.2)
     backend = Backend(
         "dask", None, Deserted.slots, Deserted.shutdown, is_own=False, executor=Deserted(1.0)
     )  # of the scheduler
@@ -196,7 +195,7 @@ def test_processes_write_what_one_thread_writes_and_what_they_cannot_read_is_lea
     experiment.run(tmp_path / "whole")
     experiment.run(tmp_path / "two", workers=2, backend="processes")
     assert same(tmp_path / "whole", tmp_path / "two")
-    monkeypatch.setattr("rlsuite.experiments.backends.pickled", lambda work: b"nothing")
+    monkeypatch.setattr("rlsuite.experiments.work.pickled", lambda work: b"nothing")
     with pytest.warns(OneProcessWarning, match=r"cells are learned in one thread, .* \(UnpicklingError"):
         experiment.run(tmp_path / "three", workers=2)
     assert same(tmp_path / "whole", tmp_path / "three")

@@ -596,7 +596,7 @@ def test_folders_that_say_nothing_of_the_machine_are_gone_on_with(toml, tmp_path
     """As all of earlier versions of rlsuite."""
     few = {name: one for name, one in versions().items() if name not in ("libc", "blas", "processor")}
     with monkeypatch.context() as earlier:
-        earlier.setattr("rlsuite.experiments.run.versions", lambda: few)
+        earlier.setattr("rlsuite.experiments.experiment.versions", lambda: few)
         Experiment.read(toml(), seeds=1).run(tmp_path / "out")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
