@@ -7,6 +7,7 @@ policy evaluated there: exactly where the model is known and its states are obse
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self, TypeAlias, cast
 
@@ -32,8 +33,8 @@ from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.training.acting import takes_mask
 from rlsuite.training.budget import Budget
 from rlsuite.training.evaluation import Evaluate, Evaluation, evaluator
-from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, without_model
-from rlsuite.training.results import UNKNOWN, Bounds, Record, TimeUnit
+from rlsuite.training.optimum import NOT_ASKED, Optima, without_model
+from rlsuite.training.results import UNKNOWN, Record, TimeUnit
 
 Acts: TypeAlias = Any
 """What is evaluated: an object with ``act(observation)``, or such a function, which may take an `action_mask`; or with
@@ -55,16 +56,55 @@ def known_model(facts: EnvironmentFacts, gamma: float) -> MDP | POMDP | None:
     return form.model if form.model is not None and form.follower(facts) is None else None
 
 
-def optimum_of(facts: EnvironmentFacts, model: MDP | POMDP | None, optima: Optima | None) -> Optimum:
-    """The optimum of an environment with this model, or why it is unknown."""
-    if optima is None:
-        return NOT_ASKED
-    return without_model(facts) if model is None else optima.of(model)
+@dataclass
+class Books:
+    """What one call of `learn` notes, of methods that learn between the steps."""
 
+    unit: TimeUnit
+    returns: list[float] = field(default_factory=list[float])
+    lengths: list[int] = field(default_factory=list[int])
+    sums: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
+    """Times, and the reward until then."""
+    values: list[tuple[int, float, float]] = field(default_factory=list[tuple[int, float, float]])
+    """Times of evaluations, the value and the undiscounted return."""
+    ends: float | None = None
+    """Probability that the last policy evaluated reaches an end."""
 
-def bounds_of(facts: EnvironmentFacts, model: MDP | POMDP | None, optima: Optima | None) -> tuple[Bounds, Bounds]:
-    """Bounds of the discounted value and of the undiscounted return of every policy, as far as they are known."""
-    return (UNKNOWN, UNKNOWN) if model is None or optima is None else optima.bounds(model, facts.time_limit)
+    def record(
+        self,
+        seed: int,
+        facts: EnvironmentFacts,
+        model: MDP | POMDP | None,
+        optima: Optima | None,
+        seconds: float,
+        compiling_seconds: float = 0.0,
+    ) -> Record:
+        """The record, with the optimum and the bounds of the model as far as they are known."""
+        optimum = NOT_ASKED if optima is None else without_model(facts) if model is None else optima.of(model)
+        value = total = UNKNOWN
+        if model is not None and optima is not None and self.values:
+            value, total = optima.bounds(model, facts.time_limit)
+        sums = np.array(self.sums, dtype=np.float64).reshape(-1, 2)
+        values = np.array(self.values, dtype=np.float64).reshape(-1, 3)
+        return Record(
+            seed=seed,
+            loop="stepwise",
+            unit=self.unit,
+            episode_return=np.array(self.returns),
+            episode_length=np.array(self.lengths, dtype=np.int64),
+            time=sums[:, 0].astype(np.int64),
+            cumulative_reward=sums[:, 1],
+            evaluation_time=values[:, 0].astype(np.int64),
+            evaluation=values[:, 1],
+            evaluation_return=values[:, 2],
+            end_probability=self.ends,
+            optimal_value=optimum.value,
+            value_bounds=value,
+            return_bounds=total,
+            optimum_unknown=optimum.unknown or "it learns between the steps, and notes no regret",
+            seconds=seconds,
+            compiling_seconds=compiling_seconds,
+        )
 
 
 class Experience:
@@ -90,7 +130,6 @@ class Experience:
         self.model = known_model(self.facts, gamma)
         self.shown = self._shown()
         self.optima = optima
-        self.optimum = optimum_of(self.facts, self.model, optima)
         self.steps = self.episodes = 0
         self.seconds = 0.0
         self._total = self._return = 0.0
@@ -105,7 +144,7 @@ class Experience:
 
     def begin(self, budget: Budget, policy: Callable[[], Acts]) -> None:
         """Begin a call of `learn`; `policy` gives what is to be evaluated."""
-        self.unit: TimeUnit = budget.unit
+        self.books, self.unit = Books(budget.unit), budget.unit
         start = self.now
         self.end = start + budget.amount
         self._records = [start + time for time in budget.times(budget.record_every)]
@@ -113,11 +152,6 @@ class Experience:
         self._evaluations = [start + time for time in budget.times(every)] if every else []
         self._policy = policy
         self._evaluate = self._evaluator() if every else None
-        self._returns: list[float] = []
-        self._lengths: list[int] = []
-        self._sums: list[tuple[int, float]] = []
-        self._values: list[tuple[int, float, float]] = []
-        self._ends: float | None = None
         self.seconds = 0.0
 
     @property
@@ -156,8 +190,8 @@ class Experience:
             self._length += 1
             if ended:
                 self.episodes += 1
-                self._returns.append(self._return)
-                self._lengths.append(self._length)
+                self.books.returns.append(self._return)
+                self.books.lengths.append(self._length)
                 self._return, self._length = 0.0, 0
             if counts_steps or ended:
                 self._note()
@@ -173,11 +207,11 @@ class Experience:
         now = self.now
         if self._records and now == self._records[0]:
             del self._records[0]
-            self._sums.append((now, self._total))
+            self.books.sums.append((now, self._total))
         if self._evaluations and now == self._evaluations[0]:
             del self._evaluations[0]
             found = self._value_of(now)
-            self._values.append((now, found.value, found.total))
+            self.books.values.append((now, found.value, found.total))
 
     def _value_of(self, now: int) -> Evaluation:
         policy = self._policy()
@@ -186,7 +220,7 @@ class Experience:
             return self._evaluate(self._as_probabilities(policy), now)
         table = self._table(policy)
         if not self._evaluations:
-            self._ends = self._evaluate.ends(table)
+            self.books.ends = self._evaluate.ends(table)
         return self._evaluate(table, now)
 
     @property
@@ -266,27 +300,7 @@ class Experience:
 
     def record(self) -> Record:
         """The record of the present call of `learn`."""
-        sums = np.array(self._sums, dtype=np.float64).reshape(-1, 2)
-        values = np.array(self._values, dtype=np.float64).reshape(-1, 3)
-        value, total = bounds_of(self.facts, self.model, self.optima if self._values else None)
-        return Record(
-            seed=self.seed,
-            loop="stepwise",
-            unit=self.unit,
-            episode_return=np.array(self._returns),
-            episode_length=np.array(self._lengths, dtype=np.int64),
-            time=sums[:, 0].astype(np.int64),
-            cumulative_reward=sums[:, 1],
-            evaluation_time=values[:, 0].astype(np.int64),
-            evaluation=values[:, 1],
-            evaluation_return=values[:, 2],
-            end_probability=self._ends,
-            optimal_value=self.optimum.value,
-            value_bounds=value,
-            return_bounds=total,
-            optimum_unknown=self.optimum.unknown or "it learns between the steps, and notes no regret",
-            seconds=self.seconds,
-        )
+        return self.books.record(self.seed, self.facts, self.model, self.optima, self.seconds)
 
 
 def _probabilities_at(policy: Acts, observation: Any, legal: BoolArray, first_action: int) -> FloatArray:

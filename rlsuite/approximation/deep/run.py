@@ -17,7 +17,7 @@ from rlsuite.agents.memory import Memory
 from rlsuite.agents.schedules import EPISODES, STEPS, Rate
 from rlsuite.approximation.deep.q_learner import QLearner
 from rlsuite.approximation.deep.replay import PrioritisedReplay, Replay, Window
-from rlsuite.approximation.experience import bounds_of, known_model, optimum_of
+from rlsuite.approximation.experience import Books, known_model
 from rlsuite.core.aliases import Env
 from rlsuite.core.checks import finite_reward
 from rlsuite.environments.facts import facts_of, name_of
@@ -26,7 +26,7 @@ from rlsuite.training.budget import Budget
 from rlsuite.training.episodes import returns_of
 from rlsuite.training.evaluation import Evaluation
 from rlsuite.training.optimum import Optima
-from rlsuite.training.results import Record, TimeUnit
+from rlsuite.training.results import Record
 from rlsuite.training.step_buffer import five_of, mask_of
 
 EVALUATION_EPISODES = 20
@@ -102,7 +102,7 @@ class DeepRun:
         self.replay = PrioritisedReplay(*of_transitions, pace.priority) if pace.priority else Replay(*of_transitions)
         self.all_reward, self.steps = 0.0, 0
         self.lessons, self.lessons_due = 0, 0
-        self.log = _Log("steps")
+        self.log, self.seconds = Books("steps"), 0.0
         self.best: list[Any] | None = None
         """the weights that did best in an evaluation of this run"""
         self.best_value = -math.inf
@@ -117,7 +117,7 @@ class DeepRun:
     def learn(self, budget: Budget, progress: bool) -> None:
         """Learn; `record` returns the results, also when an error or Ctrl-C ended it early."""
         clock, which = self.memory.clock, STEPS if budget.unit == "steps" else EPISODES
-        self.log = log = _Log(budget.unit)
+        self.log, self.seconds = Books(budget.unit), 0.0
         checkpoints = budget.times(budget.record_every)
         evaluations = budget.times(budget.evaluate_every) if budget.evaluate_every else []
         evaluate = self._evaluator() if budget.evaluate_every else None
@@ -129,11 +129,11 @@ class DeepRun:
                     began = time.perf_counter()
                     while clock[which] < start + moment:
                         self._step()
-                    log.seconds += time.perf_counter() - began
-                    bar.set_postfix(log.summary(), refresh=False)
+                    self.seconds += time.perf_counter() - began
+                    bar.set_postfix(self._summary(), refresh=False)
                     bar.update(int(clock[which]) - start - bar.n)
                     if moment in checkpoints:
-                        log.checkpoints.append((int(clock[which]), self.all_reward))
+                        self.log.sums.append((int(clock[which]), self.all_reward))
                     if evaluate is not None and moment in evaluations:
                         self._record_evaluation(int(clock[which]), *evaluate())
         except BaseException:  # the last step may not be recorded: the next call begins new episodes
@@ -145,31 +145,14 @@ class DeepRun:
 
     def record(self, compiling_seconds: float, optima: Optima | None) -> Record:
         """Return the record of the last call of `learn`, with the optimum and the time for compiling."""
-        log = self.log
         facts = facts_of(self.running[0].env)
         model = None if optima is None else known_model(facts, self.pace.gamma)
-        optimum = optimum_of(facts, model, optima)
-        value, total = bounds_of(facts, model, optima if log.evaluations else None)
-        checkpoints = np.array(log.checkpoints, dtype=np.float64).reshape(-1, 2)
-        evaluations = np.array(log.evaluations, dtype=np.float64).reshape(-1, 3)
-        return Record(
-            seed=self.seed,
-            loop="stepwise",
-            unit=log.unit,
-            episode_return=np.array(log.returns),
-            episode_length=np.array(log.lengths, dtype=np.int64),
-            time=checkpoints[:, 0].astype(np.int64),
-            cumulative_reward=checkpoints[:, 1],
-            evaluation_time=evaluations[:, 0].astype(np.int64),
-            evaluation=evaluations[:, 1],
-            evaluation_return=evaluations[:, 2],
-            optimal_value=optimum.value,
-            value_bounds=value,
-            return_bounds=total,
-            optimum_unknown=optimum.unknown or "it learns between the steps, and notes no regret",
-            seconds=log.seconds,
-            compiling_seconds=compiling_seconds,
-        )
+        return self.log.record(self.seed, facts, model, optima, self.seconds, compiling_seconds)
+
+    def _summary(self) -> dict[str, str]:
+        """The figures on the progress bar."""
+        latest = self.log.returns[-100:]
+        return {"episodes": str(len(self.log.returns)), "mean return": f"{np.mean(latest):.4g}" if latest else "-"}
 
     @property
     def name(self) -> str:
@@ -244,7 +227,7 @@ class DeepRun:
         return rate.formula(rate.start, rate.end, rate.speed, int(self.memory.clock[rate.unit]))
 
     def _record_evaluation(self, time: int, value: float, total: float) -> None:
-        self.log.evaluations.append((time, value, total))
+        self.log.values.append((time, value, total))
         if value >= self.best_value:  # if equal, the later one: it has learned from more transitions
             self.best, self.best_value = self.learner.copy(), value
 
@@ -279,23 +262,6 @@ class DeepRun:
     @property
     def _where(self) -> str:
         return f"{self.name}, step {self.steps + 1}:"
-
-
-class _Log:
-    """What one call of `learn` records."""
-
-    def __init__(self, unit: TimeUnit):
-        self.unit: TimeUnit = unit
-        self.returns: list[float] = []
-        self.lengths: list[int] = []
-        self.checkpoints: list[tuple[int, float]] = []  # time, reward
-        self.evaluations: list[tuple[int, float, float]] = []  # time, value, undiscounted return
-        self.seconds = 0.0  # of learning, without evaluations
-
-    def summary(self) -> dict[str, str]:
-        """The figures on the progress bar."""
-        mean = f"{np.mean(self.returns[-100:]):.4g}" if self.returns else "-"
-        return {"episodes": str(len(self.returns)), "mean return": mean}
 
 
 class _Masks(gymnasium.Wrapper[Any, Any, Any, Any]):

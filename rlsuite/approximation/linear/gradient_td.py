@@ -259,11 +259,7 @@ def _step(memory: Memory, t: Transition, rng: np.random.Generator) -> int:
     traces, follow_on, lambda_ = memory.scratch
     row = memory.active.now[0]
     over = t.terminated or t.truncated
-    target = t.reward
-    if not t.terminated:
-        compute_features(memory, t.next_state, 1 - row)
-        target = t.reward + memory.gamma * value_of(memory, 1 - row, STATE)
-    error = target - value_of(memory, row, STATE)
+    error = _td_error(memory, row, t.reward, t.next_state, t.terminated)
     rho = ratio_of_policies(memory, t.state, row, t.action)
     emphasis = lambda_ + (1.0 - lambda_) * follow_on[0]
     visit_features(memory, row, STATE, accumulating, linear_step_size(memory) * (rho * emphasis))

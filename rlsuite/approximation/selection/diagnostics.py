@@ -173,6 +173,7 @@ class DoubleSampled(NamedTuple):
     """Part of the transitions that another one had the same observation and action as; only they were used."""
 
 
+@says_what_to_write
 def double_sampled_error(errors: ArrayLike, batch: Batch) -> DoubleSampled:
     r"""Mean squared Bellman error from TD errors, where states and actions occurred more than once.
 
@@ -253,6 +254,7 @@ class Growth(NamedTuple):
     """Whether changes at least double from the first row to the last, and not by chance."""
 
 
+@says_what_to_write
 def growth(history: ArrayLike) -> Growth:
     """Decide from a record of weights whether they diverge.
 

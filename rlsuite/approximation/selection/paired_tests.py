@@ -99,6 +99,7 @@ def paired_t(a: ArrayLike, b: ArrayLike, *, test_to_train: float = 0.0) -> Paire
     return PairedTest(float(differences.mean()), t, float(2.0 * stats.t.sf(abs(t), n - 1)), n)
 
 
+@says_what_to_write
 def sign_test(a: ArrayLike, b: ArrayLike) -> PairedTest:
     """Sign test: how often A wins. Ties are left out; nothing is assumed about the size of the differences.
 
@@ -130,6 +131,7 @@ def sign_test(a: ArrayLike, b: ArrayLike) -> PairedTest:
     return PairedTest(float(differences.mean()), float(wins), p_value, decided)
 
 
+@says_what_to_write
 def wilcoxon(a: ArrayLike, b: ArrayLike) -> PairedTest:
     """Wilcoxon's signed-rank test: whether wins of A outweigh its losses, by rank of their size.
 
@@ -172,6 +174,7 @@ def wilcoxon(a: ArrayLike, b: ArrayLike) -> PairedTest:
     return PairedTest(float(differences.mean()), float(found.statistic), float(found.pvalue), len(whole))
 
 
+@says_what_to_write
 def mcnemar(a_is_right: ArrayLike, b_is_right: ArrayLike) -> PairedTest:
     """McNemar's test: which of two classifiers, or deterministic policies, is right more often.
 
@@ -209,6 +212,7 @@ def mcnemar(a_is_right: ArrayLike, b_is_right: ArrayLike) -> PairedTest:
     return sign_test(np.asarray(a_is_right, dtype=np.float64), np.asarray(b_is_right, dtype=np.float64))
 
 
+@says_what_to_write
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     """Correct p values of several tests: the probability of even one false discovery stays below the level.
 
@@ -244,6 +248,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     return adjusted
 
 
+@says_what_to_write
 def five_by_two_t(a: ArrayLike, b: ArrayLike) -> PairedTest:
     """Dietterich's t test after five two-fold cross-validations, each on another halving of the data.
 
@@ -282,6 +287,7 @@ def five_by_two_t(a: ArrayLike, b: ArrayLike) -> PairedTest:
     return PairedTest(float(differences.mean()), t, float(2.0 * stats.t.sf(abs(t), 5)), 10)
 
 
+@says_what_to_write
 def five_by_two_f(a: ArrayLike, b: ArrayLike) -> PairedTest:
     """Alpaydin's F test after five two-fold cross-validations: like `five_by_two_t`, but with all ten differences.
 
