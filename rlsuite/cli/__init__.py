@@ -107,7 +107,11 @@ DEBUG = "--debug"
 
 
 class _HelpFormatter(argparse.HelpFormatter):
-    """The help of argparse, in which each example has a line of its own."""
+    """The help of argparse, in which each example has a line of its own, and rare commands are below a line."""
+
+    def _format_action(self, action: argparse.Action) -> str:
+        line = "    --\n" if action.dest == LAST_AT_FRONT and not action.option_strings else ""
+        return super()._format_action(action) + line
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         fill = super()._fill_text
@@ -205,8 +209,6 @@ def parsers(names: Iterable[str] = COMMANDS) -> tuple[argparse.ArgumentParser, d
     commands: Any = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
     for name in names:
         add_command(commands, name, COMMANDS[name])
-        if name == LAST_AT_FRONT:
-            commands._choices_actions.append(argparse.Action([], "--"))
     for one in (parser, *commands.choices.values()):  # for the help; `main` looks for it, wherever it stands
         one.add_argument(DEBUG, action="store_true", help="also print the traceback of an error")
     return parser, commands.choices

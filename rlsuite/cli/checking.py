@@ -106,6 +106,9 @@ def _findings(make: Callable[..., Any]) -> Iterator[Finding]:
             sentence = f"after {DEADLINE:g} s this check was still {late}; the checks after it were not made"
             yield Finding("FAIL", what, sentence)
             return
+        except Exception as error:  # whatever the environment raises
+            said = str(error) if isinstance(error, RlsuiteError) else f"raised {type(error).__name__}: {error}"
+            found = [Finding("FAIL", what, one_line(said))]
         yield from found
 
 
@@ -145,12 +148,7 @@ def _spaces(make: Callable[..., Any]) -> Iterator[Finding]:
     from rlsuite.environments.observation_view import encoding
 
     env = make()
-    try:
-        actions = action_space_of(env)
-        width = encoding(env.observation_space).low.size
-    except RlsuiteError as error:
-        yield Finding("FAIL", "spaces", str(error))
-        return
+    actions, width = action_space_of(env), encoding(env.observation_space).low.size
     sentence = f"observations {env.observation_space}, actions {actions}"
     if not _has_ids(env):
         sentence += f"; agents with features can learn in it (vectors of {width} numbers), tabular agents cannot"
@@ -159,21 +157,13 @@ def _spaces(make: Callable[..., Any]) -> Iterator[Finding]:
 
 def _answers(make: Callable[..., Any]) -> Iterator[Finding]:
     """Compare what two seeded copies return for the same random actions."""
-    try:
-        one, other = _walk(make()), _walk(make())
-    except RlsuiteError as error:
-        yield Finding("FAIL", "answers", str(error))
-        return
-    except Exception as error:  # whatever the environment raises
-        yield Finding("FAIL", "answers", f"reset or step raised {type(error).__name__}: {one_line(str(error))}")
-        return
+    one, other = _walk(make()), _walk(make())
     yield Finding("ok", "answers", f"observations and rewards of {WALK} random steps are valid")
     differing = [step for step, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
+    seeds = f"two copies with the same seed agree for {WALK} steps"
     if differing:
-        sentence = f"two copies with the same seed differ from step {differing[0]} on; draw from self.np_random only"
-        yield Finding("FAIL", "seeds", sentence)
-    else:
-        yield Finding("ok", "seeds", f"two copies with the same seed agree for {WALK} steps")
+        seeds = f"two copies with the same seed differ from step {differing[0]} on; draw from self.np_random only"
+    yield Finding("FAIL" if differing else "ok", "seeds", seeds)
 
 
 def _walk(env: "Env") -> list[str]:
@@ -219,11 +209,7 @@ def _table(make: Callable[..., Any]) -> Iterator[Finding]:
             yield from _dynamics(facts, facts.dynamics)
         return
     kind = POMDP if isinstance(facts.model, POMDP) else MDP
-    try:
-        model = kind.from_env(env, gamma=0.9)
-    except RlsuiteError as error:
-        yield Finding("FAIL", "table", str(error))
-        return
+    model = kind.from_env(env, gamma=0.9)
     transitions = (model.mdp if isinstance(model, POMDP) else model).n_transitions
     yield Finding("ok", "table", f"{kind.__name__} with {model.n_states} states and {transitions} transitions")
     env.reset(seed=7)

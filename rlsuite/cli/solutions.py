@@ -489,44 +489,39 @@ def drawer(
     UnsuitableEnvironment
         If it needs what the environment or the method does not have.
     """
-    from rlsuite.plotting.figure_list import plan_figures, solution_figures
+    from rlsuite.plotting.figure_list import marked
 
-    typed = given.pop("figure", None)
-    known = plan_figures() if isinstance(model, POMDP) else solution_figures()
-    if isinstance(model, POMDP):
-        function = methods(model).get(method)
-        vectors = function is None or _finds_vectors(function)  # `solve` reports an unknown method
-        fitting = [one for one, figure in plan_figures().items() if vectors and figure.n_states == model.n_states]
-        default = next(iter(fitting), ANY_PLAN)
-    else:
-        vectors, default = False, ELSEWHERE if layout is None else ON_GRID
-    name = (typed or default).replace("-", "_")
+    hidden = isinstance(model, POMDP)
+    known = marked("plan" if hidden else "solution")
+    function = methods(model).get(method)
+    vectors = hidden and (function is None or _finds_vectors(function))  # `solve` reports an unknown method
+    default = ELSEWHERE if layout is None else ON_GRID
+    if hidden:
+        default = next((one for one in known if vectors and known[one].n_states == model.n_states), ANY_PLAN)
+    typed = given.pop("figure", default)
+    name = typed.replace("-", "_")
     if name not in known:
-        raise ParameterError(unknown("figure", typed, known, spelling_of(typed or "")))
-    draw, first = known[name].draw, ()
-    if isinstance(model, POMDP):
-        n_states = plan_figures()[name].n_states
-        if n_states not in (None, model.n_states):
-            raise UnsuitableEnvironment(
-                f"{place} has {model.n_states} hidden states, and {name} draws beliefs over {n_states}: use --figure "
-                f"{ANY_PLAN}"
-            )
-        if name != ANY_PLAN and not vectors:
-            able = [one for one, other in methods(model).items() if _finds_vectors(other)]
-            raise UnsuitableEnvironment(
-                f"{name} draws alpha vectors, and {method} finds none; methods that find them: {', '.join(able)}"
-            )
-    elif solution_figures()[name].on_grid:
-        first = (env,)
-        if layout is None:
-            raise UnsuitableEnvironment(
-                f"{name} draws states on a grid, and {place} does not say where its states are: use --figure "
-                f"{ELSEWHERE}"
-            )
+        raise ParameterError(unknown("figure", typed, known, spelling_of(typed)))
+    draw, _, on_grid, n_states, _ = known[name]
+    if n_states not in (None, model.n_states):
+        raise UnsuitableEnvironment(
+            f"{place} has {model.n_states} hidden states, and {name} draws beliefs over {n_states}: use --figure "
+            f"{ANY_PLAN}"
+        )
+    if hidden and name != ANY_PLAN and not vectors:
+        able = [one for one, other in methods(model).items() if _finds_vectors(other)]
+        raise UnsuitableEnvironment(
+            f"{name} draws alpha vectors, and {method} finds none; methods that find them: {', '.join(able)}"
+        )
+    if on_grid and layout is None:
+        raise UnsuitableEnvironment(
+            f"{name} draws states on a grid, and {place} does not say where its states are: use --figure {ELSEWHERE}"
+        )
     for flag in given.keys() - parameters(draw):
         raise ParameterError(f"--{flag} does not apply to {name}")
     if "tol" in parameters(draw):
         given["tol"] = tol
+    first = (env,) if on_grid else ()
     return lambda solution: draw(*first, solution, **given)
 
 

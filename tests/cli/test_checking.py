@@ -115,7 +115,7 @@ def test_observations_that_are_not_discrete(rlsuite):
             "seeds",
             "two copies with the same seed differ from step ",
         ),
-        ("return 0, 1 / 0, False, False, {}", "answers", "reset or step raised ZeroDivisionError: division by zero"),
+        ("return 0, 1 / 0, False, False, {}", "answers", "raised ZeroDivisionError: division by zero"),
         (
             "return 5, 0.0, False, False, {}",
             "answers",

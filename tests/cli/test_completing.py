@@ -105,6 +105,7 @@ def test_what_completes_an_argument(rlsuite):
         ("sweep", "--values"): "network",
     }.items():
         assert f" {name} " in found[key][1].replace("'", " "), key
+    assert "rlsuite_verify" in rlsuite("completion", "bash").out
 
 
 def test_an_unknown_shell_is_named(rlsuite):
