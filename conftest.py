@@ -38,7 +38,7 @@ CEILINGS = {
     "rendering": (14, 1_028, 12_464),
     "rlsuite": (5, 368, 3_084),
     "testing": (5, 656, 6_562),
-    "training": (33, 4_179, 39_950),
+    "training": (33, 4_179, 39_933),
 }
 """Files, code lines and tokens of each package of `rlsuite`: they only go down, in the commit that takes code away."""
 

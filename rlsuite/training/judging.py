@@ -37,6 +37,7 @@ LISTED = 3
 
 FACTS = (
     *("policy", "environment", "seed", "gamma", "mean", "value", "length", "terminated"),
+    *("mean_interval", "value_interval", "length_interval"),
     *("exact", "exact_mean", "optimum", "regret", "optimal_share", "unknown"),
 )
 
@@ -146,10 +147,9 @@ class PolicyReport(ShowsItself):
         """How far the exact value is below the optimum."""
         return None if self.exact is None or self.optimum is None else max(0.0, self.optimum - self.exact)
 
-    def facts(self) -> dict[str, Any]:
-        """What it says, as plain data; each interval as a list."""
-        intervals = {name: list(getattr(self, name)) for name in ("mean_interval", "value_interval", "length_interval")}
-        return {name: getattr(self, name) for name in FACTS} | {"episodes": self.returns.size} | intervals
+    def facts(self) -> dict[str, object]:
+        """What it says, as plain data."""
+        return {**{name: getattr(self, name) for name in FACTS}, "episodes": self.returns.size}
 
     def __repr__(self) -> str:
         episodes = "1 episode" if self.returns.size == 1 else f"{self.returns.size} episodes"
