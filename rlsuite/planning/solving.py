@@ -39,6 +39,9 @@ Unreachable = Literal["allow", "error"]
 UNREACHABLE: tuple[Unreachable, ...] = ("allow", "error")
 EVERYWHERE = ("criterion", "gamma", "prune", "unreachable")
 """Options of `solve` itself."""
+FEW = 24
+"""Vectors that are not too many for a graph, and so are not pruned by default."""
+
 INSTEAD: Mapping[str, str] = {
     "gap": "; use tol=",
     "exact": '; write solve(mdp, "rational_policy_iteration")',
@@ -149,7 +152,8 @@ def solve(
     prune : {"winning", "fewest"}, optional
         For a POMDP, which alpha vectors are returned: those that are the best in some belief; or as few as keep the
         bounds at the start together, which makes a finite-state controller of the plan, with a value of its own. By
-        default these, if `gap` is given, and they are found in a tenth of the time that the plan took.
+        default these, if `gap` is given, there are more than 24 of the others, and they are found in a tenth of the
+        time that the plan took.
     criterion : {"discounted", "total", "average"}, optional
         What counts, if `method` is "auto": the rewards discounted by gamma < 1, their sum, or their mean per step in
         the long run. By default gamma says it: below 1 the first, 1 the second. The sum and the mean leave gamma out.
@@ -265,9 +269,9 @@ def _of_few_vectors(plan: Solution | BeliefPlan, given: Mapping[str, object], as
     """Return a plan of few vectors; unless this was asked for, only where it is possible and found at once."""
     from rlsuite.planning.pomdp.plan_pruning import fewest
 
+    if not asked and not (isinstance(plan, AlphaVectorSolution) and plan.n_vectors > FEW):
+        return plan
     if not isinstance(plan, AlphaVectorSolution):
-        if not asked:
-            return plan
         method = plan.method
         raise ParameterError(f"prune='fewest' leaves out alpha vectors, and a plan of {method} has none: leave it out")
     watch = Watch(plan.method, tol=given["tol"], rtol=given.get("rtol"), gap=given.get("gap"))

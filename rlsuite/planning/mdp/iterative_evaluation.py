@@ -9,20 +9,19 @@ In plain NumPy: `rlsuite.reference.mdp.iterative_policy_evaluation`.
 """
 
 from dataclasses import dataclass, field
-from typing import Unpack
+from typing import Unpack, cast
 
 import numpy as np
 
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.models import MDP
-from rlsuite.models.aliases import FloatArray, IndexArray, PointerArray, SuccessorArray
+from rlsuite.models.aliases import FloatArray
 from rlsuite.models.policies import policy_weights
-from rlsuite.planning.blocks import on_blocks
 from rlsuite.planning.certificate import Interval, discounted, interval, largest_change, warn_not_converged
 from rlsuite.planning.kernels import Range
 from rlsuite.planning.limits import Limits, takes_limits
+from rlsuite.planning.mdp.policy_evaluation import induced
 from rlsuite.planning.operators import EPS, TINY, Lookahead, starting_value
-from rlsuite.planning.policy_rows import follow
 from rlsuite.planning.watch import Trace, Watch
 
 
@@ -167,36 +166,23 @@ class Chain:
     """
 
     def __init__(self, lookahead: Lookahead, weights: FloatArray) -> None:
-        states, actions = lookahead.n_states, lookahead.n_actions
-        self._blocks = lookahead.blocks
-        taken: IndexArray = np.flatnonzero(np.where(lookahead.terminal[:, np.newaxis], 0.0, weights))
-        probability = weights.reshape(-1)[taken]
-        begin = lookahead.indptr[taken]
-        lengths = lookahead.indptr[taken + 1] - begin
-        entry: IndexArray = np.repeat(begin - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
-        self.successor: SuccessorArray = lookahead.successor[entry].view(np.uint32)
-        self.weight: FloatArray = lookahead.mdp.gamma * lookahead.weight[entry] * np.repeat(probability, lengths)
-        row_lengths = np.bincount(taken // actions, lengths, minlength=states).astype(np.int64)
-        self.indptr: PointerArray = np.concatenate([[0], np.cumsum(row_lengths)]).astype(np.uint64)
-        earned = np.bincount(taken // actions, probability * lookahead.reward[taken], minlength=states)
-        self.reward: FloatArray = earned.astype(np.float64, copy=False)
-        self.filled = row_lengths > 0
-        self._ordered = lookahead.ordered and taken.size == np.count_nonzero(row_lengths)  # of one action each
-        going_on: FloatArray = np.zeros(states)
-        open_states: FloatArray = np.where(lookahead.terminal, 0.0, 1.0)
-        rows = (self._ordered, self.indptr, self.successor, self.weight, np.zeros(states))
-        on_blocks(follow, self._blocks, *rows, open_states, going_on)
+        weights = np.where(lookahead.terminal[:, np.newaxis], 0.0, weights)
+        chain, self.reward = induced(lookahead, weights)
+        self.matrix = lookahead.mdp.gamma * chain
+        self.filled = weights.any(axis=1)
+        going_on: FloatArray = np.asarray(self.matrix.sum(axis=1)).reshape(-1)
         # An entry of T_pi V is a sum of products of at most this many factors and summands, see `Lookahead.rounding`.
-        self._terms = int(row_lengths.max(initial=0)) + actions
+        self._terms = (lookahead.longest_row + 1) * lookahead.n_actions
         slack = (self._terms + 4) * EPS
         self.modulus = float(going_on.max(initial=0.0)) * (1.0 + slack)
         self.least_modulus = float(going_on[self.filled].min(initial=lookahead.mdp.gamma)) * (1.0 - slack)
         self._reward_size = lookahead.reward_size * float(weights.sum(axis=1).max()) * (1.0 + slack)
 
     def follow(self, ahead: FloatArray, out: FloatArray) -> list[Range]:
-        """Fill T_pi V into `out`, 0 at states without a row, and return the changes of each block."""
-        rows = (self._ordered, self.indptr, self.successor, self.weight, self.reward)
-        return on_blocks(follow, self._blocks, *rows, ahead, out)
+        """Fill T_pi V into `out`, 0 at states without a row, and return the least and the greatest change."""
+        np.add(self.reward, cast("FloatArray", self.matrix @ ahead), out=out)
+        changes = (out - ahead)[self.filled]
+        return [(float(changes.min(initial=np.inf)), float(changes.max(initial=-np.inf)))]
 
     def rounding(self, value: FloatArray) -> float:
         """Return a bound on the rounding error in every entry of T_pi V, as `Lookahead.rounding` does."""
