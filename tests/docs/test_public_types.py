@@ -65,6 +65,9 @@ EXEMPT = {
     "rlsuite.planning.kept.Kept.to_frame() ->": "pandas is optional, and ships no types",
     "rlsuite.experiments.sweeping.Sweep.to_frame() ->": "the same",
     "rlsuite.inference.emissions.base.Emission.resolve_prior() ->": "only methods of the same class take it",
+    "rlsuite.synonyms.AnswersOtherWords.__getattr__() ->": "an attribute may be anything",
+    "rlsuite.approximation.experience.Iterative.evaluated() ->": "only methods of the same class take it",
+    "rlsuite.approximation.experience.Iterative.noted(state)": "only methods of the same class give it",
 }
 """Answers of public functions that have no type, and why."""
 
