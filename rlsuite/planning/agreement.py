@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from rlsuite.core.array_like import ArrayLike
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.models.aliases import FloatArray
 from rlsuite.planning.solution import Solution
@@ -28,6 +29,7 @@ class QAgreement(NamedTuple):
     """Pearson's correlation, in [-1, 1]: 1 if they differ in scale and offset only; NaN if one of them is constant."""
 
 
+@says_what_to_write
 def q_agreement(
     agent: "HasQ | ArrayLike", solution: Solution | ArrayLike, weights: ArrayLike | None = None
 ) -> QAgreement:
@@ -68,7 +70,7 @@ def q_agreement(
     """
     learned = np.asarray(getattr(agent, "q_", agent), dtype=np.float64)
     optimal = np.asarray(solution.q if isinstance(solution, Solution) else solution, dtype=np.float64)
-    if learned.shape != optimal.shape:
+    if learned.ndim != 2 or learned.shape != optimal.shape:
         raise ParameterError(
             f"the agent has action values {learned.shape} and the solution {optimal.shape}: needed those of one "
             "environment, with a row for each of its states"

@@ -52,6 +52,7 @@ INSTEAD: Mapping[str, str] = {
 PACKAGES: Mapping[type, str] = {MDP: "rlsuite.planning.mdp", POMDP: "rlsuite.planning.pomdp"}
 
 
+@says_what_to_write
 def methods(model: MDP | POMDP | type[MDP] | type[POMDP]) -> dict[str, Planner]:
     """Return the methods that solve a kind of model, by name.
 

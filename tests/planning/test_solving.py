@@ -210,6 +210,11 @@ def test_a_criterion_chooses_the_method(tiger):
 def test_what_is_no_model_is_refused(model):
     with pytest.raises(ParameterError, match="neither an MDP nor a POMDP, nor an environment"):
         solve(model)
+    for name in planning.__all__:  # and no public function answers with an error of Python's own
+        function = getattr(planning, name)
+        for given in ((3,), (3, 4), ()) if inspect.isfunction(function) and name != "write_plan" else ():
+            with pytest.raises(RlsuiteError):
+                function(*given)
 
 
 def test_a_deadline_of_0_leaves_a_true_bound(tiger):

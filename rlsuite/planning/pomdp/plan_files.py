@@ -36,6 +36,7 @@ NOWHERE: Final = ("-", "x", "X")
 """How files write that an observation is impossible."""
 
 
+@says_what_to_write
 def write_plan(plan: BeliefPlan, path: str | PathLike[str]) -> None:
     """Write a plan for other programs; the suffix says which kind of file.
 

@@ -111,7 +111,7 @@ def _fewest(plan: AlphaVectorSolution, gap: float, clock: Clock) -> AlphaVectorS
     else:
         return plan
     if found.chosen.size <= MOST_REMOVED:
-        for vector in sorted(found.chosen.tolist(), key=choices.weight):
+        for vector in sorted(found.chosen.tolist(), key=choices.weight.__getitem__):
             less = found.chosen[found.chosen != vector]
             if 0 < less.size < found.chosen.size and (smaller := choices.controller(less)).at_start >= wanted:
                 found = smaller
@@ -171,7 +171,7 @@ class _Choices:
         self.values = values_at(plan.alpha_vectors, self.beliefs)
         """(k, n)"""
         best = best_at(self.values, plan.alpha_vectors, self.beliefs)
-        self._weight = np.bincount(best, self.weights, plan.n_vectors)
+        self.weight = np.bincount(best, self.weights, plan.n_vectors)
 
     def _reached(self) -> tuple[FloatArray, FloatArray]:
         """The beliefs that the plan reaches from the start, the likeliest ones, and how likely each is, discounted."""
@@ -201,10 +201,6 @@ class _Choices:
         seen = self.projection.moves[action].keys()
         ahead = (self._ahead[action] @ belief).reshape(len(seen), -1) if seen else ()
         return dict(zip(seen, ahead, strict=True))
-
-    def weight(self, vector: int) -> float:
-        """Return how often a vector of the plan is the best, discounted."""
-        return float(self._weight[vector])
 
     def cover(self, loss: float) -> IndexArray:
         """Few vectors such that in each belief one of them is within `loss` of the best: (m,) int64."""

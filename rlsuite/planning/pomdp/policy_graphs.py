@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rlsuite.core.checks import whole_number
+from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.shown import ShowsItself
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP, validation
 from rlsuite.models.aliases import BeliefLike, FloatArray, IndexArray
-from rlsuite.planning.pomdp.solution import AlphaVectorSolution, UpperBoundSolution, VectorSet
+from rlsuite.planning.pomdp.solution import AlphaVectorSolution, UpperBoundSolution
 
 MOST_LINES = 10_000
 """Lines of a tree that are written."""
@@ -131,6 +132,7 @@ class PolicyGraph(ShowsItself):
         return number
 
 
+@says_what_to_write
 def policy_graph(solution: AlphaVectorSolution, belief: BeliefLike | None = None) -> PolicyGraph:
     """Return the part of a plan that can be reached from a belief, as a graph.
 
@@ -153,6 +155,8 @@ def policy_graph(solution: AlphaVectorSolution, belief: BeliefLike | None = None
         If `belief` is not a distribution over the states, or the solution is an upper bound, whose vectors are not
         plans.
     """
+    if not hasattr(solution, "alpha_vectors"):
+        raise ParameterError(f"{solution!r} is no plan of alpha vectors; solve by method='sarsop'")
     if isinstance(solution, UpperBoundSolution):
         raise ParameterError(
             f"the vectors of {solution.method} are upper bounds, not plans, so there is no graph of them; solve "
@@ -167,7 +171,7 @@ def policy_graph(solution: AlphaVectorSolution, belief: BeliefLike | None = None
     successors: list[list[int]] = []
     for t, vector in nodes:  # the list grows during the loop
         b = beliefs[len(successors)]
-        plans = _plans(solution, t)
+        plans = solution.vectors_with(None if t < 0 else t)
         action = int(plans.actions[vector])
         row = [-1] * pomdp.n_observations
         successors.append(row)
@@ -189,7 +193,7 @@ def policy_graph(solution: AlphaVectorSolution, belief: BeliefLike | None = None
                 beliefs.append(follows)
             row[z] = number[key]
     table = np.array(nodes, dtype=np.int64)
-    actions = [int(_plans(solution, t).actions[vector]) for t, vector in nodes]
+    actions = [int(solution.vectors_with(None if t < 0 else t).actions[vector]) for t, vector in nodes]
     return PolicyGraph(
         pomdp=pomdp,
         actions=np.array(actions, dtype=np.int64),
@@ -198,11 +202,3 @@ def policy_graph(solution: AlphaVectorSolution, belief: BeliefLike | None = None
         steps_left=None if left < 0 else table[:, 0].copy(),
         beliefs=np.array(beliefs),
     )
-
-
-def _plans(solution: AlphaVectorSolution, steps_left: int) -> VectorSet:
-    if steps_left >= 0:
-        return solution.stages[steps_left]
-    nowhere = np.empty((0, 0), dtype=np.int64)
-    known = nowhere if solution.successors is None else solution.successors
-    return VectorSet(solution.alpha_vectors, solution.actions, known)

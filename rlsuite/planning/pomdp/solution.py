@@ -476,7 +476,7 @@ class AlphaVectorSolution(BeliefPlan):
         return self.alpha_vectors.shape[0]
 
     def _action(self, belief: BeliefLike, steps_left: int | None) -> int:
-        vectors, actions, _ = self._with(steps_left)
+        vectors, actions, _ = self.vectors_with(steps_left)
         best, _ = self._best(vectors, belief)
         if actions[best] < 0:
             raise ParameterError("steps_left=0: the plan is at its end, and no action is left")
@@ -484,13 +484,14 @@ class AlphaVectorSolution(BeliefPlan):
 
     def value(self, belief: BeliefLike, steps_left: int | None = None) -> float:
         """Return max_i alpha_i . b, a lower bound on the optimum; arguments and errors as in `act`, but 0 steps do."""
-        return self._best(self._with(steps_left).alpha_vectors, belief)[1]
+        return self._best(self.vectors_with(steps_left).alpha_vectors, belief)[1]
 
     def vector(self, belief: BeliefLike, steps_left: int | None = None) -> int:
         """Return the number of the best vector, the first of equals up to rounding; the rest as in `value`."""
-        return self._best(self._with(steps_left).alpha_vectors, belief)[0]
+        return self._best(self.vectors_with(steps_left).alpha_vectors, belief)[0]
 
-    def _with(self, steps_left: int | None) -> VectorSet:
+    def vectors_with(self, steps_left: int | None) -> VectorSet:
+        """Return the vectors for a number of steps, all of them without a horizon."""
         if self.horizon is None:
             if steps_left is not None:
                 raise ParameterError("this plan has no horizon: leave steps_left out")
