@@ -55,7 +55,6 @@ class PartPickler(pickle.Pickler):
     ):
         self.file = io.BytesIO()
         super().__init__(self.file, pickle.HIGHEST_PROTOCOL)
-        self.named = False  # the environment or its generator
         self.met: list[np.random.Generator] = []
         self._layers = [] if env is None else layers_of(env)
         self._generator, self._constants, self._objects = generator, constants, objects
@@ -66,7 +65,6 @@ class PartPickler(pickle.Pickler):
         """Name an object that is not to be copied."""
         for depth, layer in enumerate(self._layers):
             if obj is layer:
-                self.named = True
                 return (_LAYER, depth)
         if isinstance(obj, _BY_NAME) and isinstance(getattr(obj, "__self__", None), types.ModuleType | None):
             name = name_of(obj)
@@ -75,10 +73,8 @@ class PartPickler(pickle.Pickler):
         if isinstance(obj, np.random.Generator):
             self.met.append(obj)
             if self._generators is None or any(one is obj for one in self._generators):
-                self.named = True
                 return (_ATTRIBUTE, self._generator.encode())
         if self.fast and type_of(obj) in (set, frozenset):  # to be compared: a copy has another order
-            self.named = True
             items: Any = obj
             return (_SET if isinstance(obj, set) else _FROZEN, sorted(map(pickle.dumps, items)))
         constant = self._constants.get(id(obj))
@@ -156,14 +152,6 @@ def is_immutable(value: Any) -> bool:
     if kind is tuple:
         return all(map(is_immutable, value))
     return kind in (bool, int, float, str, bytes, type(None), complex) or issubclass(kind, np.generic)
-
-
-def plainly(value: object, fast: bool) -> bytes:
-    """Pickle without naming anything."""
-    pickler = pickle.Pickler(file := io.BytesIO(), pickle.HIGHEST_PROTOCOL)
-    pickler.fast = fast
-    pickler.dump(value)
-    return file.getvalue()
 
 
 def exaggerated(now: Any, before: Any, size: int, depth: int = 6) -> Any:

@@ -25,8 +25,8 @@ from rlsuite.environments.ageing import mask_in
 from rlsuite.environments.child_process import CannotBeFollowed, called
 from rlsuite.environments.facts import NO_LIMIT
 from rlsuite.environments.layers import attributes_of, layers_of, passages_of, truncates
-from rlsuite.environments.outcomes import Tree, outcomes_of, sampled
-from rlsuite.environments.part_pickles import PartPickler, PartUnpickler, exaggerated, image_of, is_immutable, plainly
+from rlsuite.environments.outcomes import Tree, draw, outcomes_of
+from rlsuite.environments.part_pickles import PartPickler, PartUnpickler, exaggerated, image_of, is_immutable
 from rlsuite.environments.scripted_generator import ScriptedGenerator
 
 WALK = 200
@@ -140,7 +140,6 @@ class Probe:
         self.first_action, self.n_actions = int(space.start), int(space.n)
         self.generator = "_np_random"
         self.named: dict[str | int, Any] = {}  # functions and classes that its parts refer to, by `name_of`
-        self._plain: set[str] = set()  # attributes in which nothing is to be named
         self._chooser = np.random.default_rng(0)
         self.in_state: set[str] = set()
         self.dropped: set[str] = set()
@@ -254,10 +253,10 @@ class Probe:
         return outcomes_of(lambda: self._reset(number), self.rng)
 
     def resets_as(self, start: Tree, number: int) -> bool:
-        """Whether `reset` in a state does what it does elsewhere, in one series of draws."""
-        script, answer = sampled(start, self._chooser)
-        self.rng.follow(script)
-        return called(partial(self._reset, number)) == answer
+        """Whether `reset` in a state does what it does elsewhere, for some random numbers."""
+        with self.rng.drawing():
+            expected = draw(start, copy.deepcopy(self.rng))
+            return called(partial(self._reset, number)) == expected
 
     def disturbed(self, legal: Mapping[int, bytes]) -> bool:
         """Whether more attributes change, or belong to the state, than was known.
@@ -498,7 +497,6 @@ class Probe:
 
     def _replace_generator(self) -> None:
         """Put the scripted generator into the place of the environment's, under all of its names."""
-        self._plain.clear()  # only now it is known which generator is to be named
         self._replaced = self.attributes.get(self.generator)
         if self._replaced is not None:
             self._untouched = self._replaced.bit_generator.state
@@ -556,16 +554,7 @@ class Probe:
             return self._key(value)
         for fast in (True, False):
             try:
-                if name in self._plain:
-                    with contextlib.suppress(Exception):  # it holds a function that has no name now
-                        return plainly(value, fast)
-                pickler = self._dumped(value, env or self.env, {}, fast)
-                if not pickler.named:
-                    with contextlib.suppress(Exception):  # it holds a function that has no name
-                        plain = plainly(value, fast)
-                        self._plain.add(name)
-                        return plain
-                return pickler.file.getvalue()
+                return self._dumped(value, env or self.env, {}, fast).file.getvalue()
             except Exception as error:  # classes of other packages may raise anything; what is cyclic cannot be fast
                 reason = f"{type(error).__name__}: {error}"
         if env is not None:
@@ -594,7 +583,6 @@ _KEPT = (
     "dropped",
     "_first",
     "_index",
-    "_plain",
     "masks",
     "n_actions",
 )

@@ -114,8 +114,16 @@ class UniformNumber:
         if type(other) is UniformNumber:
             _refuse("compared with another random number")
         if isinstance(other, _ARRAY):
-            answers = [self._compare(compare, c) for c in other.ravel().tolist()]
-            return np.array(answers, dtype=np.bool_).reshape(other.shape)
+            flat = other.ravel().tolist()
+            if compare not in _ORDERINGS or not self.monotone:
+                return np.array([self._compare(compare, c) for c in flat], dtype=np.bool_).reshape(other.shape)
+            answers = compare(self.function(self.draw.first / GRID), other)
+            while True:  # only those whose answer is another one at the end are asked
+                last = compare(self.function((self.draw.end - 1) / GRID), other)
+                others = np.flatnonzero(last != answers)
+                if not others.size:
+                    return answers
+                self._compare(compare, flat[others[others.size // 2]])
         if not isinstance(other, _NUMBERS):
             return NotImplemented
         if compare in _ORDERINGS:

@@ -185,6 +185,8 @@ def _packed(
         probe = Probe(without_counting(copied, limits=False), id_of, deadline, horizon_of(facts), masks)
         witness = without_counting(env, limits=True)  # a copy may have lost what two of its parts share
         tabulation = _aged(probe, witness, facts.time_limit, began, deadline, max_states)
+        if _global_generators() != generators:
+            raise CannotBeFollowed("")  # said below
         packed = probe.packed()
         unnamed = {name for name in probe.named if isinstance(name, int)}
         new = {id(one) for one in gc.get_objects()} if unnamed else unnamed

@@ -285,8 +285,8 @@ def test_what_does_nothing_outside_is_no_reason(do):
 @pytest.mark.slow
 def test_a_model_is_asked_for_without_harm():
     env = walk(lambda env: env.on_step(1), SEEN.append)
-    with nothing_harmed(), pytest.raises(UnsuitableEnvironment, match="its attribute `on_step` has had"):
-        rl.tabulate(env, deadline=SECONDS)
+    with nothing_harmed():
+        assert rl.tabulate(env).n_states == 5
     assert SEEN == []
 
 
@@ -324,7 +324,7 @@ class Declares(Walk):
 def test_a_replay_beside_a_table_is_a_child_of_its_own():
     with nothing_harmed():
         mdp = rl.tabulate(Declares(), gamma=0.9)
-    assert mdp.origin.startswith("the table of Declares, with which its step agreed in a replay")
+    assert mdp.origin.startswith("Declares was put into each of the 5 states that were found")
     loop = Declares()
     loop.step = lambda action: loops(loop)
     with nothing_harmed(), pytest.raises(UnsuitableEnvironment, match="its step has been replaced"):

@@ -100,8 +100,9 @@ def test_a_time_limit_of_its_own_is_part_of_the_state():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("aged")
 def test_a_log_with_two_names_is_not_taken_for_unread():
-    with pytest.raises(Exception, match="more states"):
+    with pytest.raises(NotTabulated):
         table_of(TwoNames())
 
 
