@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from rlsuite.core.checks import one_of, whole_number
+from rlsuite.core.checks import fits_in_memory, one_of, whole_number
 from rlsuite.inference.emissions import Categorical, Gaussian, Mixture, MultivariateGaussian, Poisson, Product
 from rlsuite.inference.emissions.base import Emission
 from rlsuite.inference.hmm_estimator import HMMEstimator, Init, RandomState
@@ -97,6 +97,7 @@ class CategoricalHMM(HMMEstimator):
 
     def _first_emission(self, X: AnyArray, rng: np.random.Generator) -> Emission:
         symbols = [self.n_symbols or int(column.max(initial=0)) + 1 for column in X.T]
+        fits_in_memory(f"a table of {max(symbols)} symbols", 8 * self.n_states * max(symbols))
         tables = [Categorical(rng.dirichlet(np.ones(number), size=self.n_states)) for number in symbols]
         return tables[0] if len(tables) == 1 else Product(tables)
 

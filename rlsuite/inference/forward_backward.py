@@ -251,11 +251,7 @@ def backward(
     """
     workspace = Workspace(model, sequences(model.emission, z, lengths))
     states = model.n_states
-    kept, sums, logs = (
-        workspace.prepared.empty(workspace.length),
-        np.empty(workspace.length),
-        np.empty(workspace.length),
-    )
+    kept, sums, logs = (workspace.prepared.empty(workspace.length), *np.empty((2, workspace.length)))
     result = _sweep_whole(workspace, True, kept, sums, logs)
     last = workspace.data.pieces[:, 1] - 1
     # beta_t = A w_{t+1}, where w is normalised first, so that nothing underflows

@@ -4,6 +4,7 @@ An estimator makes a first model from the data, learns it with `rlsuite.inferenc
 The rows of X follow each other in time, so that what is said about one depends on those around it.
 """
 
+import re
 import warnings
 from abc import abstractmethod
 from collections.abc import Sized
@@ -14,7 +15,6 @@ import numpy as np
 from rlsuite.core.array_like import ArrayLike
 from rlsuite.core.checks import finite_number, generator, one_of, whole_number
 from rlsuite.core.keywords import SaysWhatToWrite, says_what_to_write
-from rlsuite.core.modules import is_installed
 from rlsuite.errors import CollapseWarning, ModelError, ParameterError, level_of_the_caller
 from rlsuite.features.checks import NotNumbers
 from rlsuite.features.estimator_bases import BaseEstimator
@@ -30,6 +30,10 @@ from rlsuite.synonyms import attribute_error
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
+
+LARGEST = 1e150
+"""Numbers whose squares float64 holds are smaller."""
+NUMBERS = "write numbers: of dates the days since the first, of words np.unique(words, return_inverse=True)[1]"
 
 Init = Literal["kmeans", "random"]
 INITS: tuple[Init, ...] = ("kmeans", "random")
@@ -295,23 +299,22 @@ class HMMEstimator(SaysWhatToWrite, BaseEstimator):
 
     def _checked(self, X: ArrayLike, reset: bool) -> AnyArray:
         """Return observations (n, d), float64 with NaN, or int64 with -1 where they are whole."""
-        name, table = type(self).__name__, np.zeros((0, 0))
-        if is_installed("sklearn"):
-            validate: Any = scikit_learn("utils.validation").validate_data
-            try:
-                with np.errstate(invalid="ignore"):  # its sum of infinities
-                    table = validate(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
-            except (TypeError, ValueError) as error:
-                kind = NotNumbers if isinstance(error, TypeError) else ParameterError
-                raise kind(f"{name}: {error}") from error
-        else:
-            table = np.asarray(X, dtype=np.float64)
-            if table.ndim != 2 or 0 in table.shape:
-                raise ParameterError(f"{name}: X has shape {table.shape}, not (n, d); X[:, None] makes a column")
-            if reset:
-                self.n_features_in_ = table.shape[1]
-            elif table.shape[1] != self.n_features_in_:
-                raise ParameterError(f"{name}: X has {table.shape[1]} features, and {self.n_features_in_} were learned")
+        name = type(self).__name__
+        if getattr(X, "dtype", np.dtype(float)).kind in "mM":
+            raise NotNumbers(f"{name}: X has dates or times; {NUMBERS}")
+        validate: Any = scikit_learn("utils.validation").validate_data
+        try:
+            with np.errstate(invalid="ignore"):  # its sum of infinities
+                table: FloatArray = validate(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+        except (TypeError, ValueError) as error:
+            kind = NotNumbers if isinstance(error, TypeError) else ParameterError
+            advice = f"; {NUMBERS}" if re.search("convert|promote", str(error)) else ""
+            raise kind(f"{name}: {error}{advice}") from error
+        large = np.abs(table) > LARGEST
+        if large.any():
+            raise ParameterError(
+                f"{name}: X has {table[large][0]:g}, whose square float64 cannot hold: use other units"
+            )
         return self._whole(table) if self.whole else table
 
     def _whole(self, found: FloatArray) -> IndexArray:

@@ -434,7 +434,7 @@ def _head(kind: str, states: int, choices: int) -> list[str]:
 
 
 def _state(state: int, paid: float, sets: Mapping[str, BoolArray]) -> str:
-    labels = "".join(f" {label}" for label, mask in sets.items() if mask[state] and label != DEADLOCK)
+    labels = "".join(f" {label}" for label, mask in sets.items() if mask[state])
     return f"state {state} [{paid!r}]{labels}"
 
 
