@@ -25,10 +25,10 @@ from rlsuite.plotting.figure import (
     LABEL_SIZE,
     TICK_SIZE,
     AxesKeywords,
-    dress_curves,
     finish,
+    label_axes,
     open_axes,
-    takes_look,
+    styled,
     write_text,
 )
 from rlsuite.plotting.figure_list import figure_of
@@ -192,7 +192,7 @@ class Region(NamedTuple):
 
 
 @figure_of("plan", n_states=2)
-@takes_look
+@styled
 def alpha_vectors(
     plan: "AlphaVectorSolution", *, steps_left: int | None = None, **look: Unpack[AxesKeywords]
 ) -> "Axes":
@@ -263,7 +263,7 @@ def alpha_vectors(
         axes.axvline(x, color=INK, linewidth=1.0, linestyle=(0.0, (1.0, 1.5)), label=THRESHOLD)
 
     first = names(pomdp.state_labels, 2, "state")[0]
-    dress_curves(axes, title_of_plan(pomdp, plan, steps_left), f"probability of {first}", _quantity(plan))
+    label_axes(axes, title_of_plan(pomdp, plan, steps_left), f"probability of {first}", _quantity(plan))
     _frame(axes, found)
     if len(changes) <= MOST_NUMBERS:
         _write_thresholds(axes, changes)
@@ -357,7 +357,7 @@ FEW_BELIEFS: Final = 60
 
 
 @figure_of("plan", n_states=3)
-@takes_look
+@styled
 def belief_simplex(
     plan: "AlphaVectorSolution | POMDP | HMM",
     *,
@@ -440,7 +440,7 @@ def belief_simplex(
         _draw_trace(axes, followed)
         said.append(f"Arrows: {len(followed):,} beliefs, one after the other; the first has a ring.")
 
-    dress_curves(axes, title, "", "")
+    label_axes(axes, title, "", "")
     axes.set_axis_off()
     axes.set_aspect("equal")
     axes.set_xlim(-MARGIN, 1.0 + MARGIN)

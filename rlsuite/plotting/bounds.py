@@ -11,16 +11,7 @@ from numpy.typing import NDArray
 
 from rlsuite import errors
 from rlsuite.core.checks import one_of, positive_number
-from rlsuite.plotting.figure import (
-    CURVE_SIZE,
-    AxesKeywords,
-    count_along,
-    dress_curves,
-    evenly,
-    finish,
-    open_axes,
-    takes_look,
-)
+from rlsuite.plotting.figure import CURVE_SIZE, AxesKeywords, count_along, evenly, finish, label_axes, open_axes, styled
 from rlsuite.plotting.figure_list import figure_of
 from rlsuite.plotting.intervals import FEW_POINTS, identical
 from rlsuite.plotting.labels import by_label, check_solved, common_title, title_of_model
@@ -50,7 +41,7 @@ class Bounds(NamedTuple):
 
 
 @figure_of("plan")
-@takes_look
+@styled
 def gap(
     plans: "BeliefPlan | Sequence[BeliefPlan] | Mapping[str, BeliefPlan]",
     *,
@@ -115,7 +106,7 @@ def gap(
     said.append("Gap at the end: " + ", ".join(f"{label} {_short(width)}" for label, width in last.items()) + ".")
     if unbounded:
         said.append(f"Never bounded: {', '.join(unbounded)}.")
-    dress_curves(
+    label_axes(
         axes,
         common_title(getattr(plan, "pomdp", None) for plan in named.values()),
         against,
@@ -182,7 +173,7 @@ MOST_POINTS: Final = 1_000
 
 
 @figure_of("solution")
-@takes_look
+@styled
 def convergence(
     solutions: "Solution | Sequence[Solution] | Mapping[str, Solution]",
     *,
@@ -245,7 +236,7 @@ def convergence(
         axes.axhline(positive_number("tol", tol), label="tolerance", **drawn(OPTIMUM))
     if uncertified:
         said.append(f"Never certified: {', '.join(uncertified)}.")
-    dress_curves(axes, common_title(solution.lookahead.mdp for solution in named.values()), against, "error bound")
+    label_axes(axes, common_title(solution.lookahead.mdp for solution in named.values()), against, "error bound")
     _error_ticks(axes, against)
     said += identical(axes, {label: curve for label, curve in curves.items() if curve[0].size})
     return finish(axes, look, said)
@@ -280,7 +271,7 @@ MOST_NAMES: Final = 60
 
 
 @figure_of("solution")
-@takes_look
+@styled
 def state_values(solution: "Solution", **look: Unpack[AxesKeywords]) -> "Axes":
     """Value of every state, in the colour of its action: for problems that do not lie on a grid.
 
@@ -335,7 +326,7 @@ def state_values(solution: "Solution", **look: Unpack[AxesKeywords]) -> "Axes":
         said.append(f"{what.capitalize()}: within {solution.error_bound:.2g}.")
     if states.size < acting.size:
         said.append(f"Drawn: {states.size:,} of {acting.size:,} states, evenly spread.")
-    dress_curves(axes, title_of_model(mdp), "state", quantity)
+    label_axes(axes, title_of_model(mdp), "state", quantity)
     count_along(axes)
     if mdp.state_labels is not None and numbers is None and sum(map(len, mdp.state_labels)) <= MOST_NAMES:
         axes.set_xticks(range(mdp.n_states), mdp.state_labels, parse_math=False)
@@ -356,7 +347,7 @@ MARGIN: Final = 0.08
 """Share of the height below the lowest corner."""
 
 
-@takes_look
+@styled
 def pareto_front(front: "ParetoFront", **look: Unpack[AxesKeywords]) -> "Axes":
     """What policies are worth in two rewards at once: the corners of the front, and their mixtures between them.
 
@@ -387,7 +378,7 @@ def pareto_front(front: "ParetoFront", **look: Unpack[AxesKeywords]) -> "Axes":
     low = float(y.min()) - MARGIN * max(float(y.max() - y.min()), abs(float(y.max())) * 1e-3, 1e-12)
     ax.fill_between(x, y, low, color=colour, alpha=0.12, linewidth=0)
     ax.set_ylim(bottom=low)
-    dress_curves(ax, "What can be had of both", *front.names)
+    label_axes(ax, "What can be had of both", *front.names)
     said = [
         f"Points: {len(x)} deterministic policies. Lines: mixtures of two.",
         f"No policy lies beyond by more than {front.error_bound:.2g}.",

@@ -64,16 +64,16 @@ def draw_bar(ax: "Axes", scale: "ScalarMappable") -> None:
     figure = ax.get_figure(root=False)
     assert figure is not None
     inch = figure.dpi / ax.get_window_extent().width
-    _dress(figure.colorbar(scale, cax=ax.inset_axes((1.0 + BAR_GAP * inch, 0.0, BAR_WIDTH * inch, 1.0))))
+    _style_bar(figure.colorbar(scale, cax=ax.inset_axes((1.0 + BAR_GAP * inch, 0.0, BAR_WIDTH * inch, 1.0))))
 
 
 def add_bar(panels: "list[Axes]", scale: "ScalarMappable") -> None:
     """Draw one scale beside several axes of a figure with constrained layout."""
     figure = panels[0].get_figure(root=False)
     assert figure is not None
-    _dress(figure.colorbar(scale, ax=panels, aspect=30))
+    _style_bar(figure.colorbar(scale, ax=panels, aspect=30))
 
 
-def _dress(bar: Any) -> None:
+def _style_bar(bar: Any) -> None:
     bar.ax.tick_params(labelsize=TICK_SIZE, labelcolor=INK)
     bar.outline.set_visible(False)

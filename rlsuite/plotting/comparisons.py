@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from rlsuite.errors import ParameterError
-from rlsuite.plotting.figure import CAPTION_INK, CURVE_SIZE, AxesKeywords, dress_curves, finish, open_axes, takes_look
+from rlsuite.plotting.figure import CAPTION_INK, CURVE_SIZE, AxesKeywords, finish, label_axes, open_axes, styled
 from rlsuite.plotting.labels import in_title
 from rlsuite.plotting.style import MOST_NAMES, OPTIMUM, REST, Palette, drawn, others, unnamed
 from rlsuite.training.statistics import interval_method
@@ -23,7 +23,7 @@ SCORES = "Score: 0 is the value of the uniform policy, 1 that of the optimal one
 BOOTSTRAP = "95 % interval by a stratified bootstrap over seeds."
 
 
-@takes_look
+@styled
 def final_values(comparison: "Comparison", *, palette: Palette | None = None, **look: Unpack[AxesKeywords]) -> "Axes":
     """The last value of each agent with its interval; over several environments, the interquartile mean of the scores.
 
@@ -67,7 +67,7 @@ def final_values(comparison: "Comparison", *, palette: Palette | None = None, **
         if low is not None and high is not None:
             axes.hlines(place, low, high, color=looks[agent].colour, linewidth=3.0, alpha=0.6)
         axes.plot([mean], [place], marker="o", markersize=6.0, linestyle="none", color=looks[agent].colour)
-    dress_curves(axes, _title(comparison), quantity, "")
+    label_axes(axes, _title(comparison), quantity, "")
     axes.set_yticks(range(len(agents)), agents)
     axes.tick_params(axis="y", colors=CAPTION_INK)
     axes.set_ylim(len(agents) - 0.5, -0.5)
@@ -75,7 +75,7 @@ def final_values(comparison: "Comparison", *, palette: Palette | None = None, **
     return finish(axes, look, said)
 
 
-@takes_look
+@styled
 def performance_profile(
     comparison: "Comparison", *, palette: Palette | None = None, **look: Unpack[AxesKeywords]
 ) -> "Axes":
@@ -112,7 +112,7 @@ def performance_profile(
         colour = looks[agent].colour
         axes.fill_between(levels, low, high, step="post", color=colour, alpha=0.20, linewidth=0, label=unnamed(agent))
         axes.step(levels, share, where="post", label=agent, **drawn(looks[agent], 1.8))
-    dress_curves(axes, _title(comparison), "score", "share of the runs with at least this score")
+    label_axes(axes, _title(comparison), "score", "share of the runs with at least this score")
     axes.set_ylim(-0.02, 1.02)
     return finish(axes, look, [SCORES, BOOTSTRAP, *others(len(named), len(profiles))])
 

@@ -22,11 +22,11 @@ from rlsuite.plotting.figure import (
     CURVE_SIZE,
     CurveKeywords,
     count_along,
-    dress_curves,
     evenly,
     finish,
+    label_axes,
     open_axes,
-    takes_look,
+    styled,
 )
 from rlsuite.plotting.figure_list import figure_of
 from rlsuite.plotting.intervals import Curve, draw_curves, label_ends
@@ -132,7 +132,7 @@ WIDEST: Final = 100
 
 
 @figure_of("results")
-@takes_look
+@styled
 def cumulative_reward(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]) -> "Axes":
     """Sum of all rewards so far, beside that of an optimal policy; agents with the same seeds are compared in pairs.
 
@@ -169,7 +169,7 @@ def cumulative_reward(results: "Given | Sequence[Given]", **look: Unpack[CurveKe
 
 
 @figure_of("results")
-@takes_look
+@styled
 def regret(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]) -> "Axes":
     """Sum of all optimality gaps ``V*(s) - Q*(s, a)`` so far, the loss against the optimal policy.
 
@@ -199,7 +199,7 @@ def regret(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]) ->
 
 
 @figure_of("results")
-@takes_look
+@styled
 def evaluation(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]) -> "Axes":
     """Value of the greedy policy at the start, at each evaluation; the exact optimum as a dashed line.
 
@@ -230,7 +230,7 @@ def evaluation(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]
 
 
 @figure_of("results")
-@takes_look
+@styled
 def evaluation_return(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]) -> "Axes":
     """Undiscounted return of the greedy policy, at each evaluation, the number that is usually published; the optimum.
 
@@ -279,7 +279,7 @@ def _told(runs: Sequence[Results]) -> str:
 
 
 @figure_of("results", has=lambda run: any(record.value_error.size for record in run.records))
-@takes_look
+@styled
 def value_error(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords]) -> "Axes":
     """Root mean squared error of learned state values, at each evaluation, against the exact values of the policy.
 
@@ -315,7 +315,7 @@ def value_error(results: "Given | Sequence[Given]", **look: Unpack[CurveKeywords
 
 
 @figure_of("results")
-@takes_look
+@styled
 def episode_return(
     results: "Given | Sequence[Given]",
     *,
@@ -472,7 +472,7 @@ def _draw(
     to = ordered[0] if pairs else None
     said = [*draw_curves(axes, named, look, references=lines, rest=rest, to=to, grows=grows), *notes, *dashed]
     at_ends = grows and look.get("ax") is None  # beside axes of somebody else there may be no room
-    dress_curves(axes, in_title(runs[0].environment), UNITS[unit or runs[0].unit], quantity, legend=not at_ends)
+    label_axes(axes, in_title(runs[0].environment), UNITS[unit or runs[0].unit], quantity, legend=not at_ends)
     count_along(axes)  # steps and episodes are whole numbers
     if at_ends:
         label_ends(axes)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.errors import ParameterError
-from rlsuite.plotting.figure import CAPTION_INK, AxesKeywords, takes_look
+from rlsuite.plotting.figure import CAPTION_INK, AxesKeywords, styled
 from rlsuite.plotting.figure_list import figure_of
 from rlsuite.plotting.graphs import MOST_NODES, NODE_LINE, Arrow, Graph, draw_graph, in_layers, wrapped
 from rlsuite.plotting.labels import counted, names, title_of_model
@@ -34,7 +34,7 @@ LEAST: Final = 5e-4
 
 
 @figure_of("solution")
-@takes_look
+@styled
 def diagram(model: "MDP | POMDP | HMM | HSMM | MarkovChain | Solution", **look: Unpack[AxesKeywords]) -> "Axes":
     r"""The states of a model, and how one leads to another.
 

@@ -11,7 +11,7 @@ from rlsuite.core.aliases import Observation
 from rlsuite.errors import ParameterError
 from rlsuite.inference.hsmm import Segments
 from rlsuite.inference.sequences import Observations
-from rlsuite.plotting.figure import CURVE_SIZE, AxesKeywords, count_along, dress_curves, finish, open_axes, takes_look
+from rlsuite.plotting.figure import CURVE_SIZE, AxesKeywords, count_along, finish, label_axes, open_axes, styled
 from rlsuite.plotting.labels import counted, names
 from rlsuite.plotting.style import Palette, drawn
 
@@ -29,7 +29,7 @@ SHARES: Final = (0.0005, 0.002, 0.005, *(n / 200 for n in range(2, 199)), 0.995,
 """A curve goes through these quantiles, so the peak of a narrow one is not missed beside a wide one."""
 
 
-@takes_look
+@styled
 def arm_posteriors(
     agent: "ThompsonSampling", observation: Observation | None = None, **look: Unpack[AxesKeywords]
 ) -> "Axes":
@@ -86,7 +86,7 @@ def arm_posteriors(
     ax.set_ylim(bottom=0.0)
     pulls = ", ".join(f"{agent.visits_[row, arm]:,}" for arm in arms)
     said = [f"Shaded: {CREDIBLE:.0%} credible interval of the mean of each arm.", f"Pulls: {pulls}."]
-    dress_curves(ax, type(agent).__name__, "mean reward", "density")
+    label_axes(ax, type(agent).__name__, "mean reward", "density")
     return finish(ax, look, said)
 
 
@@ -94,7 +94,7 @@ LIKELY: Final = 1e-3
 """Probability of a longer duration, at which a curve may end."""
 
 
-@takes_look
+@styled
 def state_durations(hsmm: "HSMM", z: Observations, **look: Unpack[AxesKeywords]) -> "Axes":
     """The distribution of the duration of each state, as a line, over the lengths of the segments of the best path.
 
@@ -143,7 +143,7 @@ def state_durations(hsmm: "HSMM", z: Observations, **look: Unpack[AxesKeywords])
             axes.stairs(own / own.sum(), edges, fill=True, facecolor=(colour, 0.35), label=f"_{label}")
         known = table[k, :shown]
         axes.plot(np.arange(known.size) + 1, known, color=colour, marker=".", linewidth=1.6, label=label)
-    dress_curves(axes, "How long each state lasts", "duration in time steps", "probability")
+    label_axes(axes, "How long each state lasts", "duration in time steps", "probability")
     count_along(axes)
     axes.set_xlim(0.5, shown + 0.5)
     axes.set_ylim(bottom=0.0)

@@ -112,7 +112,7 @@ class CurveKeywords(AxesKeywords, total=False):
     palette: "Palette | None"
 
 
-takes_look: Final = shows_keywords(dict.fromkeys({**ColourKeywords.__annotations__, **CurveKeywords.__annotations__}))
+styled: Final = shows_keywords(dict.fromkeys({**ColourKeywords.__annotations__, **CurveKeywords.__annotations__}))
 """Decorator of a function of ``**look: Unpack[AxesKeywords]``, of `ColourKeywords` or of `CurveKeywords`."""
 
 
@@ -251,7 +251,7 @@ def write_title(ax: "Axes", text: str, above: float = 6.0) -> None:
         keep(title)
 
 
-def dress_curves(ax: "Axes", title: str, x_label: str, y_label: str, *, legend: bool = True) -> None:
+def label_axes(ax: "Axes", title: str, x_label: str, y_label: str, *, legend: bool = True) -> None:
     """Title, labels, light grid lines and a legend above the axes, once all lines are drawn; numbers in full."""
     from matplotlib.ticker import ScalarFormatter
 

@@ -12,16 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlsuite.errors import ParameterError
-from rlsuite.plotting.figure import (
-    CAPTION_INK,
-    INK,
-    AxesKeywords,
-    dress_curves,
-    finish,
-    open_axes,
-    takes_look,
-    write_text,
-)
+from rlsuite.plotting.figure import CAPTION_INK, INK, AxesKeywords, finish, label_axes, open_axes, styled, write_text
 from rlsuite.plotting.figure_list import figure_of
 from rlsuite.plotting.labels import counted, names, title_of_model
 from rlsuite.plotting.style import Palette
@@ -277,7 +268,7 @@ class Graph(NamedTuple):
 
 
 @figure_of("plan")
-@takes_look
+@styled
 def policy_graph(plan: "AlphaVectorSolution | PolicyGraph", **look: Unpack[AxesKeywords]) -> "Axes":
     """The policy graph of a plan: a node for each action to take, an arrow for each observation after it.
 
@@ -355,7 +346,7 @@ def draw_graph(graph: Graph, title: str, said: list[str], look: AxesKeywords) ->
     shrink = 1.0 if look.get("ax") is None else _inches_per_unit(axes)
     patches = _draw_nodes(axes, boxes, graph, shrink)
     _draw_edges(axes, boxes, patches, graph.arrows, drawn, shrink)
-    dress_curves(axes, title, "", "")
+    label_axes(axes, title, "", "")
     return finish(axes, look, said)
 
 

@@ -20,10 +20,10 @@ from rlsuite.plotting.figure import (
     TICK_SIZE,
     AxesKeywords,
     CurveKeywords,
-    dress_curves,
     finish,
+    label_axes,
     open_axes,
-    takes_look,
+    styled,
     write_text,
 )
 from rlsuite.plotting.labels import counted
@@ -285,7 +285,7 @@ def _outside(ax: "Axes", lines: Sequence[Line]) -> list[str]:
     return [f"Outside: {'; '.join(said)}."] if said else []
 
 
-@takes_look
+@styled
 def mean_curves(
     samples: Mapping[str, ArrayLike | tuple[ArrayLike, ArrayLike]],
     *,
@@ -338,11 +338,11 @@ def mean_curves(
         for number, (label, height) in enumerate((references or {}).items())
     }
     said = [*draw_curves(ax, curves, look, of, level), *notes]
-    dress_curves(ax, "", "", "")
+    label_axes(ax, "", "", "")
     return finish(ax, look, said)
 
 
-@takes_look
+@styled
 def style_axes(notes: Sequence[str] = (), **look: Unpack[AxesKeywords]) -> "Axes":
     """Give axes on which you drew yourself the style of these figures: a legend above, a caption below.
 
@@ -369,7 +369,7 @@ def style_axes(notes: Sequence[str] = (), **look: Unpack[AxesKeywords]) -> "Axes
     from matplotlib import pyplot
 
     ax = look.get("ax") or pyplot.gca()
-    dress_curves(ax, ax.get_title(loc="left") or ax.get_title(), ax.get_xlabel(), ax.get_ylabel())
+    label_axes(ax, ax.get_title(loc="left") or ax.get_title(), ax.get_xlabel(), ax.get_ylabel())
     return finish(ax, {**look, "ax": ax}, list(notes))
 
 

@@ -18,10 +18,10 @@ from rlsuite.plotting.figure import (
     CURVE_SIZE,
     AxesKeywords,
     ColourKeywords,
-    dress_curves,
     finish,
+    label_axes,
     open_axes,
-    takes_look,
+    styled,
     write_text,
 )
 from rlsuite.plotting.figure_list import figure_of
@@ -41,7 +41,7 @@ MOST_TICKS: Final = 9
 
 
 @figure_of("results", has=lambda run: bool(run.setting))
-@takes_look
+@styled
 def parameter_study(
     results: "Sweep | Sequence[Results] | Sequence[Sweep]",
     *,
@@ -118,7 +118,7 @@ def parameter_study(
     if len(ticks) <= MOST_TICKS and look.get("xscale") is None:
         axes.set_xticks(ticks, [f"{value:.3g}" for value in ticks])
         axes.set_xticks([], minor=True)
-    dress_curves(axes, in_title(swept[0].environment), "value of the parameter" if own else along, rows[0].measure)
+    label_axes(axes, in_title(swept[0].environment), "value of the parameter" if own else along, rows[0].measure)
     seeds = sorted({row.seeds for row in rows})
     interval = f", 95 % interval: {interval_method(seeds[0])}" if seeds[0] > 1 else ""
     return finish(
@@ -180,7 +180,7 @@ MOST_MAP_TICKS: Final = 12
 
 
 @figure_of("results", has=lambda run: len(run.setting) > 1)
-@takes_look
+@styled
 def parameter_map(
     results: "Sweep | Sequence[Results]",
     *,
@@ -249,7 +249,7 @@ def parameter_map(
     axes.add_patch(Rectangle(corner, 1.0, 1.0, **look_of_frame))
     if means.size <= MOST_NUMBERS:
         _write_numbers(axes, means, scale)
-    dress_curves(axes, in_title(best.environment, _agent(best)), x, y)
+    label_axes(axes, in_title(best.environment, _agent(best)), x, y)
     axes.grid(visible=False)
     for axis, given in ((axes.xaxis, values[x]), (axes.yaxis, values[y])):
         every = -(-len(given) // MOST_MAP_TICKS)

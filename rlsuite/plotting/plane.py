@@ -25,10 +25,10 @@ from rlsuite.plotting.figure import (
     TICK_SIZE,
     AxesKeywords,
     ColourKeywords,
-    dress_curves,
     finish,
+    label_axes,
     open_axes,
-    takes_look,
+    styled,
     write_in_full,
     write_title,
 )
@@ -172,7 +172,7 @@ def plane_of(
     return Plane(title, chosen, np.linspace(low[x], high[x], n_points), np.linspace(low[y], high[y], n_points), held)
 
 
-def dress_plane(ax: "Axes", plane: Plane, labels: Sequence[str] | None) -> list[str]:
+def label_plane(ax: "Axes", plane: Plane, labels: Sequence[str] | None) -> list[str]:
     """Limits and labels of the axes; return the sentences for the caption about the numbers that are not drawn.
 
     Raises
@@ -236,7 +236,7 @@ LEVELS: Final = 8
 """About this many contour lines."""
 
 
-@takes_look
+@styled
 def value_surface(
     where: "Where",
     value: Callable[[NDArray[np.float64]], ArrayLike],
@@ -316,7 +316,7 @@ def value_surface(
     if trace is not None:
         said.append(draw_trace(axes, plane, trace))
     write_title(axes, plane.title)
-    said += dress_plane(axes, plane, labels)
+    said += label_plane(axes, plane, labels)
     return finish(axes, look, said)
 
 
@@ -352,7 +352,7 @@ STRENGTH: Final = 0.75
 """Opacity of an area, so that a line on it can be seen."""
 
 
-@takes_look
+@styled
 def policy_map(
     where: "Where",
     act: Callable[[NDArray[np.float64]], ArrayLike],
@@ -440,9 +440,9 @@ def policy_map(
     actions_taken: list[int] = np.unique(chosen).tolist()
     for action in actions_taken:
         axes.fill([], [], facecolor=looks[action], label=names[action])  # for the legend
-    dress_curves(axes, plane.title, "", "")
+    label_axes(axes, plane.title, "", "")
     axes.grid(visible=False)
-    said += dress_plane(axes, plane, labels)
+    said += label_plane(axes, plane, labels)
     return finish(axes, look, said)
 
 

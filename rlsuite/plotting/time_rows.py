@@ -24,10 +24,10 @@ from rlsuite.plotting.figure import (
     INK,
     AxesKeywords,
     count_along,
-    dress_curves,
     finish,
+    label_axes,
     open_axes,
-    takes_look,
+    styled,
 )
 from rlsuite.plotting.labels import counted, names, title_of_model
 from rlsuite.plotting.style import Palette
@@ -112,7 +112,7 @@ class Rows:
         self._ticks += [(middle, name), *zip((middle + half, middle - half), ends, strict=True)]
         self.ax.plot(times, heights, ".", color=INK, markersize=2.5, linestyle="none", label=f"_{name}")
 
-    def dress(self) -> None:
+    def label(self) -> None:
         """Ticks for the probabilities and for every row, once all are drawn."""
         from matplotlib.transforms import ScaledTranslation
 
@@ -209,7 +209,7 @@ def state_probabilities(probability: NDArray[np.float64], **look: Unpack[AxesKey
         )
     axes = open_axes(look, _size(0.0))
     draw_areas(axes, np.arange(len(probability)), probability, names(None, probability.shape[1], "state"))
-    dress_curves(axes, "", "time step", "probability")
+    label_axes(axes, "", "time step", "probability")
     count_along(axes)
     return finish(axes, look, [])
 
@@ -218,7 +218,7 @@ MOST_ROWS: Final = 8
 """Actions, and observations, with a row of their own; the others of a larger model share one."""
 
 
-@takes_look
+@styled
 def belief_trace(
     pomdp: "POMDP", episodes: "BeliefEpisodes", *, episode: int = 0, **look: Unpack[AxesKeywords]
 ) -> "Axes":
@@ -290,8 +290,8 @@ def belief_trace(
         rows.gap()
         for name, times in group.items():
             rows.marks(name, times)
-    dress_curves(axes, title_of_model(pomdp), "steps", "belief")
-    rows.dress()
+    label_axes(axes, title_of_model(pomdp), "steps", "belief")
+    rows.label()
     count_along(axes)
     axes.set_xlim(-0.5, length + 0.5)
     total = f"{float(episodes.returns[number]):.6g}".replace("-", "\N{MINUS SIGN}")
@@ -326,7 +326,7 @@ MOST_TIMES: Final = 20_000
 """Times that a figure can show."""
 
 
-@takes_look
+@styled
 def state_posteriors(
     hmm: "HMM | HSMM",
     z: ArrayLike,
@@ -406,10 +406,10 @@ def state_posteriors(
     said = ["Areas: probability of each state given all observations."]
     said.append("Lines: their borders given only the observations until then.")
     said += _draw_observations(rows, times, columns, np.asarray(hmm.emission.missing(observed))[times], labels)
-    dress_curves(
+    label_axes(
         axes, f"{counted(hmm.n_states, 'state')}, {counted(len(smoothed), 'observation')}", "time step", "probability"
     )
-    rows.dress()
+    rows.label()
     count_along(axes)
     axes.set_xlim(float(times[0]) - 0.5, float(times[-1]) + 0.5)
     if times.size < len(smoothed):

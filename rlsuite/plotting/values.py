@@ -25,7 +25,7 @@ from rlsuite.plotting.figure import (
     legend_above,
     open_axes,
     open_figure,
-    takes_look,
+    styled,
     write_title,
 )
 from rlsuite.plotting.figure_list import figure_of
@@ -61,7 +61,7 @@ PIXELS: Final = 100
 
 
 @figure_of("solution", on_grid=True)
-@takes_look
+@styled
 def value_map(
     where: "GridLayout | Env | str",
     value: "ArrayLike | Solution | Agent | None" = None,
@@ -123,7 +123,7 @@ MAPS_SIZE: Final = (14.0, 10.0)
 """Largest width and height of several maps in inches."""
 
 
-@takes_look
+@styled
 def value_maps(
     where: "GridLayout | Env | str",
     values: "Mapping[str, ArrayLike | Solution | Agent]",
@@ -189,7 +189,7 @@ LARGEST_OF_FOUR: Final = 1.3
 
 
 @figure_of("solution", on_grid=True)
-@takes_look
+@styled
 def q_map(where: "GridLayout | Env | str", q: "ArrayLike | Solution | Agent", **look: Unpack[ColourKeywords]) -> "Axes":
     """The value of every action on a grid: each square is divided into triangles, one for each direction.
 
