@@ -23,22 +23,22 @@ MOST_COMPILED = 350
 """Functions that plain `pytest` may compile, each set of types counted by itself; one takes one to three seconds."""
 
 CEILINGS = {
-    "agents": (78, 7_632, 79_426),
+    "agents": (78, 7_628, 79_402),
     "approximation": (34, 5_164, 53_757),
     "cli": (18, 4_220, 41_638),
     "core": (29, 2_335, 22_383),
     "environments": (32, 5_032, 50_325),
-    "experiments": (22, 3_950, 38_490),
+    "experiments": (22, 3_934, 38_314),
     "features": (14, 1_551, 15_438),
     "inference": (37, 6_439, 66_642),
-    "models": (32, 4_961, 50_848),
+    "models": (32, 4_950, 50_669),
     "planning": (105, 12_581, 134_462),
     "plotting": (24, 4_354, 49_542),
     "reference": (14, 622, 7_394),
     "rendering": (14, 1_028, 12_464),
     "rlsuite": (5, 368, 3_084),
     "testing": (5, 656, 6_562),
-    "training": (33, 4_179, 39_933),
+    "training": (29, 4_161, 39_929),
 }
 """Files, code lines and tokens of each package of `rlsuite`: they only go down, in the commit that takes code away."""
 

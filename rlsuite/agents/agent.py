@@ -30,18 +30,15 @@ from rlsuite.models.aliases import AnyArray
 from rlsuite.synonyms import attribute_error
 from rlsuite.training.acting import Policy
 from rlsuite.training.budget import Budget, LoopChoice
-from rlsuite.training.continuation import go_on, kept
-from rlsuite.training.discounts import warn_of_another_discount
 from rlsuite.training.expected_rewards import ExpectedRewards
-from rlsuite.training.kept_run import KeptRun, set_generator
+from rlsuite.training.kept_run import KeptRun, go_on, kept, set_generator
 from rlsuite.training.kernels import ALL_STEPS, Begin, Rule, Step
 from rlsuite.training.learned import Before, learned_arrays
 from rlsuite.training.legality import Legality, every_action, listed_actions
-from rlsuite.training.optimum import Optima
+from rlsuite.training.optimum import Optima, Prediction, warn_of_another_discount
 from rlsuite.training.results import Record
 from rlsuite.training.run import Run
 from rlsuite.training.run_log import Keeping
-from rlsuite.training.value_error import Prediction
 
 _one_at_a_time = threading.Lock()
 

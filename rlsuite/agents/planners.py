@@ -35,9 +35,8 @@ from rlsuite.models import MDP
 from rlsuite.planning import Solution, methods
 from rlsuite.planning.kept import unpacked
 from rlsuite.training.budget import Budget
-from rlsuite.training.discounts import warn_of_another_discount
 from rlsuite.training.evaluation import Evaluation, evaluator
-from rlsuite.training.optimum import NOT_ASKED, Optima
+from rlsuite.training.optimum import NOT_ASKED, Optima, warn_of_another_discount
 from rlsuite.training.results import Record
 
 FORMAT: Final = "rlsuite planner 1"

@@ -18,7 +18,7 @@ from rlsuite.models.aliases import AnyArray
 from rlsuite.training.acting import Policy, is_asked, policy_of_ids
 from rlsuite.training.kernels import Begin
 from rlsuite.training.legality import Legality
-from rlsuite.training.value_error import Prediction
+from rlsuite.training.optimum import Prediction
 
 
 @dataclass(eq=False, kw_only=True)

@@ -16,7 +16,7 @@ import numpy as np
 from rlsuite.core.files import replacing
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import FileError, MissingPackage, ParameterError
-from rlsuite.experiments.folder import Number, load_results, read_run, series, slug
+from rlsuite.experiments.folder import Number, load_results, read_run, slug
 from rlsuite.experiments.runs import seed_name
 
 TABLES = (".csv", ".parquet")
@@ -141,7 +141,7 @@ def _track(folder: Path, tracker: Any, project: str) -> str:
             group = f"{environment}/{run.agent}"
             for record in run.records:
                 at: dict[int, dict[str, float]] = {}
-                for measure, times, found in series(record):
+                for measure, times, found in record.series():
                     for time, number in zip(times.tolist(), found.tolist(), strict=True):
                         at.setdefault(time, {})[measure] = number
                 about = {"environment": environment, "seed": record.seed, "agent": agents[run.agent]}

@@ -7,18 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-import numpy as np
-
 from rlsuite.core.checks import seed_list
 from rlsuite.core.frames import DataFrame, frame_of
 from rlsuite.errors import FileError, ParameterError
 from rlsuite.experiments.store import Store
 from rlsuite.training.failures import Failure, failure_table
-from rlsuite.training.results import Record, Results
-
-CURVES = ("cumulative_reward", "regret")
-EVALUATIONS = {"evaluation": "value", "evaluation_return": "return", "value_error": "value_error"}
-EPISODES = ("episode_return", "episode_length", "episode_regret")
+from rlsuite.training.results import Results
 
 
 class Number(NamedTuple):
@@ -54,7 +48,7 @@ class ExperimentResults(dict[str, list[Results]]):
                 for record in run.records:
                     yield [
                         Number(environment, run.agent, record.seed, measure, time, number)
-                        for measure, times, found in series(record)
+                        for measure, times, found in record.series()
                         for time, number in zip(times.tolist(), found.tolist(), strict=True)
                     ]
 
@@ -70,21 +64,6 @@ class ExperimentResults(dict[str, list[Results]]):
         """
         rows = [row for run in self.numbers() for row in run]
         return frame_of({name: [row[index] for row in rows] for index, name in enumerate(Number._fields)})
-
-
-def series(record: Record) -> Iterator[tuple[str, Any, Any]]:
-    """What was measured in a run: a name, times (n,) and numbers (n,)."""
-    for name in CURVES:
-        found = getattr(record, name)
-        yield name, record.time[: found.size], found
-    for name, measure in EVALUATIONS.items():
-        found = getattr(record, name)
-        yield measure, record.evaluation_time[: found.size], found
-    n = record.episode_return.size
-    ends = np.cumsum(record.episode_length) if record.unit == "steps" else np.arange(1, n + 1)
-    for name in EPISODES:
-        found = getattr(record, name)
-        yield name, ends[: found.size], found
 
 
 FORMAT = "rlsuite run 1"

@@ -92,7 +92,7 @@ def measures_of(runs: Sequence[Results]) -> list[str]:
 
     ========================================  ======================================================================
     RMS error of the state values             of agents that learn the values of a policy; see
-                                              `rlsuite.training.value_error`
+                                              `rlsuite.training.optimum`
     value of the policy that it follows       of such agents where there is no model to measure the error by
     value of the greedy policy                the last evaluation, discounted by the same gamma for all
     undiscounted return of the greedy policy  the last evaluation, where agents discount differently

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -154,27 +154,6 @@ def same_table(env: Env, rows: Rows, start: FloatArray) -> bool:
         and np.array_equal(numbers, known.ravel())
         and np.array_equal(start_now, start)
     )
-
-
-CopiedTable: TypeAlias = dict[Any, dict[Any, list[Any]]]
-"""A table as dicts and lists, whose keys and entries are the environment's."""
-
-
-def copied_table(env: Env) -> CopiedTable | None:
-    """Copy a table down to its tuples; None if it is not made of dicts, lists and tuples of plain numbers.
-
-    A tuple cannot be edited. So ``P == copy`` has to look at each list, but into a tuple only if it is another one: it
-    takes a tenth of the time of `same_table`.
-    """
-    P: CopiedTable = getattr(env.unwrapped, "P", {})
-    level: Iterable[Any] = [P]
-    for kind in (dict, dict, list, tuple):
-        if {*map(type, level)} != {kind}:
-            return None
-        level = [*chain.from_iterable(one.values() if kind is dict else one for one in level)]
-    if not all(issubclass(kind, (int, float, np.generic)) for kind in {*map(type, level)}):
-        return None
-    return {state: {action: [*listed] for action, listed in row.items()} for state, row in P.items()}
 
 
 def _numbers(name: str, which: str, space: Any) -> range:

@@ -1,17 +1,21 @@
-"""The optimum that runs are measured against."""
+"""What runs are measured against: the optimum, the exact values of a policy, and the discount of the model."""
 
+import dataclasses
+import math
 import threading
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
 
 from rlsuite import errors, planning
+from rlsuite.core.aliases import Env
 from rlsuite.core.arithmetic import weighted_sum
-from rlsuite.environments.facts import EnvironmentFacts
+from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts
 from rlsuite.environments.finding import namesake
 from rlsuite.environments.forms.stepwise import NO_TABLE
+from rlsuite.environments.tabular_env import TabularEnv
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray
 from rlsuite.training.results import Bounds
@@ -134,3 +138,114 @@ def _same(one: MDP | POMDP, other: MDP | POMDP) -> bool:
         names = ("indptr", "next_state", "probability", "reward", "terminated", "start")
         return one.gamma == other.gamma and all(np.array_equal(getattr(one, n), getattr(other, n)) for n in names)
     return False
+
+
+class Prediction(NamedTuple):
+    """What an agent that learns state values has learned, and of which policy."""
+
+    value: FloatArray
+    """Learned values of all states, (S,); empty where observations are not ids."""
+    followed: FloatArray
+    """The policy that is followed, (S, n_actions)."""
+    evaluated: FloatArray
+    """The policy whose values are learned, (S, n_actions) or (1, n_actions); the same unless it learns off-policy."""
+    by_visits: bool
+    """Whether a state counts as often as it is visited."""
+
+
+class ValueErrors:
+    """Measures predictions of one policy in one model.
+
+    Parameters
+    ----------
+    mdp : MDP
+        The model, at the agent's discount.
+    time_limit : int
+        Of the environment, in steps; `NO_LIMIT` without one.
+    prediction : Prediction
+        The first; its policies are those of all.
+
+    Raises
+    ------
+    RlsuiteError
+        If the policies have no exact values: they do not fit the model, or at gamma 1 their episodes need not end.
+    """
+
+    def __init__(self, mdp: MDP, time_limit: int, prediction: Prediction):
+        from rlsuite.planning import evaluate_policy
+        from rlsuite.planning.visits import expected_visits, surely_ends
+
+        acts = mdp.legal.any(axis=1)
+        evaluated = np.broadcast_to(prediction.evaluated, mdp.legal.shape) * mdp.legal
+        self.exact = evaluate_policy(mdp, evaluated / np.maximum(evaluated.sum(axis=1, keepdims=True), 1e-300))
+        if surely_ends(mdp, prediction.followed):
+            visits = expected_visits(mdp, prediction.followed, gamma=1.0)
+        elif time_limit != NO_LIMIT:
+            visits = expected_visits(mdp, prediction.followed, gamma=1.0, horizon=time_limit)
+        else:
+            visits = expected_visits(mdp, prediction.followed, gamma=mdp.gamma)
+        counted = visits * acts
+        weight = counted if prediction.by_visits else (counted > 0.0).astype(np.float64)
+        self.weight = weight / weight.sum()
+
+    def of(self, value: FloatArray) -> float:
+        """The error of learned values (S,)."""
+        return math.sqrt(weighted_sum(self.weight, (value - self.exact) ** 2))
+
+
+def value_errors(mdp: object, time_limit: int, prediction: Prediction) -> ValueErrors | None:
+    """Prepare to measure predictions; None if the exact values are unknown."""
+    if not isinstance(mdp, MDP) or prediction.value.shape != (mdp.n_states,):
+        return None
+    try:
+        return ValueErrors(mdp, time_limit, prediction)
+    except errors.RlsuiteError:
+        return None
+
+
+_said: set[tuple[str, float, float]] = set()
+"""What this process has warned of: agent, its discount, that of the model."""
+
+
+def warn_of_another_discount(agent: Any, env: Env) -> None:
+    """Warn, once in a process, if an agent keeps its default discount in a model that has another.
+
+    An agent with another gamma than the default has been asked for it, and the gamma of a registered environment was
+    not written by the user: in both cases there is no warning.
+
+    Parameters
+    ----------
+    agent : Learner
+        Its class is a dataclass, with a field ``gamma``.
+    env : gymnasium.Env
+        Where it is to learn.
+
+    Warns
+    -----
+    DiscountWarning
+        With both numbers.
+
+    Examples
+    --------
+    >>> import rlsuite as rl
+    >>> mdp = rl.MDP.from_successors([[0, 1], [None, None]], [0, 1], gamma=0.875, start=0)
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     warn_of_another_discount(rl.Sarsa(), mdp.to_env())
+    >>> print(str(said[0].message).partition(":")[0])
+    Sarsa learns with its default gamma=0.99, and the model of its environment has gamma=0.875
+    """
+    base = env.unwrapped
+    if type(base) is not TabularEnv:
+        return
+    default = {field.name: field.default for field in dataclasses.fields(agent)}.get("gamma")
+    given, own, name = base.model.gamma, agent.gamma, type(agent).__name__
+    if own != default or own == given or base.model.n_states == 1 or (name, own, given) in _said:
+        return
+    _said.add((name, own, given))
+    warnings.warn(
+        f"{name} learns with its default gamma={own:g}, and the model of its environment has gamma={given:g}: they "
+        f"have different optima. Write {name}(gamma={given:g}), or give the model gamma={own:g}",
+        errors.DiscountWarning,
+        stacklevel=errors.level_of_the_caller(),
+    )

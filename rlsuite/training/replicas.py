@@ -34,10 +34,10 @@ from rlsuite.training.failures import FailedRun
 from rlsuite.training.first_steps import look_for_mistakes
 from rlsuite.training.learned import Lookout
 from rlsuite.training.legality import Legality
+from rlsuite.training.optimum import Prediction
 from rlsuite.training.results import Record, TimeUnit
 from rlsuite.training.rule_answers import named_answers
 from rlsuite.training.run import Run
-from rlsuite.training.value_error import Prediction
 
 BLOCK = 64
 """Seeds whose generators are prepared together."""

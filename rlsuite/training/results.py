@@ -1,12 +1,13 @@
 """Results of learning runs."""
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
+from rlsuite.core.frames import DataFrame, frame_of
 from rlsuite.core.shown import ShowsItself
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.training.failures import Failure
@@ -25,6 +26,9 @@ class Bounds(NamedTuple):
 
 
 UNKNOWN: Final = Bounds()
+
+EVALUATIONS: Final = {"evaluation": "value", "evaluation_return": "return", "value_error": "value_error"}
+"""What is measured when learning is suspended, and what tables call it."""
 
 
 def _floats() -> FloatArray:
@@ -75,7 +79,7 @@ class Record:
         Whether the policy evaluated is the one that the agent follows, and learns the values of, not a greedy one.
     value_error : ndarray of float64, shape (n_evaluations,)
         Root mean squared error of the learned state values against the exact ones of the policy that is evaluated, see
-        `rlsuite.training.value_error`; empty for an agent that learns how to act, or without a model.
+        `rlsuite.training.optimum.ValueErrors`; empty for an agent that learns how to act, or without a model.
     end_probability : float or None
         Probability that the last policy evaluated reaches an end from the start; None if none was evaluated, the model
         is not known, or has no end.
@@ -125,6 +129,16 @@ class Record:
     outside: int = 0
     seconds: float = 0.0
     compiling_seconds: float = 0.0
+
+    def series(self) -> Iterator[tuple[str, IndexArray, FloatArray | IndexArray]]:
+        """What was measured: a name, times (n,) and numbers (n,)."""
+        lengths = self.episode_length
+        ends = np.cumsum(lengths if self.unit == "steps" else np.ones_like(lengths))
+        judged = {"evaluation": "value", "evaluation_return": "return", "value_error": "value_error"}
+        for name in ("cumulative_reward", "regret", *judged, "episode_return", "episode_length", "episode_regret"):
+            times = ends if name.startswith("episode") else self.evaluation_time if name in judged else self.time
+            found = getattr(self, name)
+            yield judged.get(name, name), times[: found.size], found
 
     def __repr__(self) -> str:
         length = f", {self.unit}={int(self.time[-1])}" if self.time.size else ""
@@ -181,6 +195,28 @@ class Results(ShowsItself):
     def evaluation_time(self) -> IndexArray:
         """Times of the evaluations, shape (n_evaluations,)."""
         return self.records[0].evaluation_time
+
+    @property
+    def mean(self) -> float:
+        """Mean over the seeds of the mean undiscounted return of their episodes while learning; NaN without any."""
+        ended = [record.episode_return.mean() for record in self.records if record.episode_return.size]
+        return float(np.mean(ended or math.nan))
+
+    def to_frame(self) -> DataFrame:
+        """What was measured as a pandas DataFrame: a row for each number, with its seed, measure and time.
+
+        Raises
+        ------
+        MissingPackage
+            If pandas is not installed.
+        """
+        rows = [
+            (record.seed, measure, time, number)
+            for record in self.records
+            for measure, times, found in record.series()
+            for time, number in zip(times, found, strict=True)
+        ]
+        return frame_of(dict(zip(("seed", "measure", "time", "number"), zip(*rows, strict=True), strict=True)))
 
     def stacked(self, name: str) -> FloatArray:
         """One curve of all seeds: ``cumulative_reward``, ``regret``, ``evaluation`` ..., shape (n_seeds, n_times)."""

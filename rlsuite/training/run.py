@@ -15,13 +15,16 @@ from rlsuite import errors
 from rlsuite.core.aliases import Env, Observation, Space
 from rlsuite.core.checks import one_of
 from rlsuite.core.compiling_clock import CompilingTime
-from rlsuite.environments.facts import NO_LIMIT, action_space_of, facts_of
+from rlsuite.environments.compiled_env import CompiledDynamics
+from rlsuite.environments.facts import NO_LIMIT, EnvironmentFacts, action_space_of, facts_of, replaced_methods
+from rlsuite.environments.followers import attribute_record
 from rlsuite.environments.forms import Wish, form_of
 from rlsuite.environments.forms.stepwise import NOT_ASKED_FOR, Stepwise
 from rlsuite.environments.observation_ids import ObservationIds
 from rlsuite.environments.observation_view import Encoding, ObservationView, View
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
+from rlsuite.models.gymnasium_table import same_table
 from rlsuite.training.acting import Policy
 from rlsuite.training.budget import LOOPS, PATIENCE, Budget, LoopChoice
 from rlsuite.training.engines import CHUNK, CompiledEngine, Learner
@@ -35,18 +38,77 @@ from rlsuite.training.kernels import (
     new_run_state,
 )
 from rlsuite.training.legality import Legality, every_action, listed_actions
-from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, without_model
+from rlsuite.training.optimum import NOT_ASKED, Optima, Optimum, Prediction, ValueErrors, value_errors, without_model
 from rlsuite.training.results import UNKNOWN, Record, TimeUnit
 from rlsuite.training.run_log import Keeping, RunLog
 from rlsuite.training.signals import EndingSignals, Stopped
 from rlsuite.training.step_buffer import first_answer
 from rlsuite.training.stepping import EnvironmentEngine
-from rlsuite.training.value_error import Prediction, ValueErrors, value_errors
 from rlsuite.training.verification import VerifiedEngine
-from rlsuite.training.watch import Watch
 
 LONG = 10.0
 """Seconds of stepping after which it is said that a table might be faster."""
+
+
+def _parts(facts: EnvironmentFacts) -> tuple[list[object], list[object]]:
+    """What the attributes of an environment say; and its wrappers, their replaced methods, and the vectors it shows."""
+    layers: list[object] = [facts.vectors]
+    for layer in facts.wrappers:
+        layers += [layer, *(vars(layer)[method] for method in replaced_methods(layer))]
+    return list(attribute_record(facts.base).items()), layers
+
+
+class Watch:
+    """Whether an environment has changed since its compiled form was made.
+
+    The compiled loop runs on a table that was read, and checked, when the run began. Between two calls of `learn` a
+    user may edit ``env.unwrapped.P``, assign another model, or set an attribute that `step` reads. So everything that
+    could have been changed is recorded at the end of every call and compared at the start of the next: a fraction of a
+    millisecond for a small table.
+
+    Parameters
+    ----------
+    model : MDP, POMDP or None
+        What was read from the environment's table, if it has one.
+    """
+
+    def __init__(self, model: MDP | POMDP | None):
+        self.table = model if isinstance(model, MDP) else None
+        self.recorded: tuple[EnvironmentFacts, list[object], list[object]] | None = None
+        """What the environment was at the end of the last call of `learn`; None before the first."""
+
+    def record(self, env: Env) -> None:
+        """Record the environment at the end of a call of `learn`."""
+        facts = facts_of(env)
+        self.recorded = (facts, *_parts(facts))
+
+    def unchanged(self, facts: EnvironmentFacts) -> bool:
+        """Whether nothing has been changed since the last record; True before the first one."""
+        if self.recorded is None:
+            return True
+        former, attributes, layers = self.recorded
+        now, present = _parts(facts)
+        return (
+            facts.model is former.model
+            and facts.time_limit == former.time_limit
+            and now == attributes
+            and [*map(id, present)] == [*map(id, layers)]
+            and _same(facts.dynamics, former.dynamics)
+            and (
+                isinstance(facts.model, MDP | POMDP)
+                or self.table is None
+                or same_table(facts.env, self.table.rows, self.table.start)
+            )
+        )
+
+
+def _same(one: CompiledDynamics | None, other: CompiledDynamics | None) -> bool:
+    """Whether two descriptions of compiled dynamics have the same functions and equal constants."""
+    if one is None or other is None:
+        return one is other
+    functions = all(getattr(one, part) is getattr(other, part) for part in ("begin", "step", "observe"))
+    old, new = one.constants, other.constants
+    return functions and len(old) == len(new) and all(map(np.array_equal, old, new))
 
 
 class Run:
@@ -203,7 +265,7 @@ class Run:
         finally:
             # in the compiled loop an environment with a table changes in its state alone: the last record still holds
             known = isinstance(self.engine, CompiledEngine) and self.facts.comes_with_table
-            if not (self.watch.begun and known):
+            if self.watch.recorded is None or not known:
                 self.watch.record(self.env)
 
     def _say_how_fast(self, steps: int) -> None:
@@ -391,7 +453,7 @@ class Run:
 
     def _look_again(self) -> None:
         """Check whether the environment has been changed since the last call of `learn`."""
-        if not self.watch.begun:
+        if self.watch.recorded is None:
             return
         self.facts = facts_of(self.env)
         if self.form.adapter is not None and not self.watch.unchanged(self.facts):

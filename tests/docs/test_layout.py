@@ -79,7 +79,6 @@ FAMILIES = {
     "rendering/test_grid": "rendering: canvas painting",
     "training/test_engines": "training: kernels run run_log step_buffer",
     "training/test_train": "training: budget evaluation results",
-    "training/test_kept_run": "training: continuation",
     "training/test_stepping": "environments/forms: form stepwise",
     "training/test_trust": "environments: facts part_pickles; environments/forms: table tabulated",
     "training/test_verification": "environments: followers; environments/forms: known_kinds",

@@ -61,6 +61,7 @@ EXEMPT = {
     "rlsuite.agents.storage.load() ->": "the module of `Agent` imports this one",
     "rlsuite.registry.load() ->": "which class of agents a file holds is known once it is read",
     "rlsuite.experiments.comparison.Comparison.to_frame() ->": "pandas, whose class it is, is optional",
+    "rlsuite.training.results.Results.to_frame() ->": "the same",
     "rlsuite.core.shown.ShowsItself.plot() ->": "matplotlib's Axes, which is not loaded before something is drawn",
     "rlsuite.planning.kept.Kept.to_frame() ->": "pandas is optional, and ships no types",
     "rlsuite.experiments.sweeping.Sweep.to_frame() ->": "the same",

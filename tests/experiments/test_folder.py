@@ -17,6 +17,10 @@ def test_results_are_a_frame_with_the_columns_and_rows_of_the_export(toml, tmp_p
     run = Experiment.read(toml()).run(tmp_path / "out")
     frame = load_results(tmp_path / "out").to_frame()
     assert frame == run.to_frame()
+    runs = [one for found in load_results(tmp_path / "out").values() for one in found]
+    assert [number for one in runs for number in one.to_frame()["number"]] == frame["number"]
+    means = [sum(record.episode_return) / record.episode_return.size for record in runs[0].records]
+    assert runs[0].mean == pytest.approx(sum(means) / len(means))
     with export(tmp_path / "out", tmp_path / "numbers.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == list(frame)

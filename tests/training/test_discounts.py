@@ -7,7 +7,7 @@ import pytest
 import rlsuite as rl
 import rlsuite_envs  # noqa: F401 - registers rlsuite/*
 from rlsuite.errors import DiscountWarning
-from rlsuite.training import discounts
+from rlsuite.training import optimum
 
 SENTENCE = r"^QLearning learns with its default gamma=0.99, .* has gamma=0.9: .* Write QLearning\(gamma=0.9\), or"
 
@@ -19,14 +19,14 @@ def test_a_default_discount_in_a_model_of_another_is_mentioned_once(monkeypatch)
         rl.QLearning(**parameters).learn(mdp.to_env(), steps=5, seed=1)
 
     for act in (learn, lambda: rl.compare([rl.QLearning()], [mdp.to_env()], steps=5, seeds=2)):
-        monkeypatch.setattr(discounts, "_said", set())
+        monkeypatch.setattr(optimum, "_said", set())
         with pytest.warns(DiscountWarning, match=SENTENCE) as said:
             act()
         assert len(said) == 1
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             act()
-    monkeypatch.setattr(discounts, "_said", set())
+    monkeypatch.setattr(optimum, "_said", set())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for gamma in (0.9, 0.8):  # the same, and one that was asked for

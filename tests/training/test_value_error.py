@@ -11,7 +11,7 @@ from rlsuite.cli import main
 from rlsuite.errors import ParameterError
 from rlsuite.experiments import Experiment, compare
 from rlsuite.experiments.rows import FOLLOWED, VALUE_ERROR, table
-from rlsuite.training.value_error import Prediction, ValueErrors
+from rlsuite.training.optimum import Prediction, ValueErrors
 
 WALK = "rlsuite/RandomWalk-v0"
 

@@ -41,8 +41,7 @@ from rlsuite.environments.finding import find_env
 from rlsuite.models import MDP
 from rlsuite.training.acting import Act, acting, is_asked
 from rlsuite.training.budget import Budget
-from rlsuite.training.discounts import warn_of_another_discount
-from rlsuite.training.optimum import Optima
+from rlsuite.training.optimum import Optima, warn_of_another_discount
 from rlsuite.training.results import Record
 
 FORMAT: Final = "rlsuite batch learner 1"
