@@ -14,13 +14,6 @@ from typing import Any, Final
 SYNCHRONIZE: Final = "multiprocessing.synchronize"
 
 
-class Semaphore:
-    """The type that is named; there is none to be made."""
-
-    def __init__(self, *arguments: object) -> None:
-        raise OSError("a browser has no processes: semaphores cannot be made")
-
-
 def prepare() -> None:
     """Do what is needed, before rlsuite is used."""
     _import_gymnasium()
@@ -33,7 +26,7 @@ def _import_gymnasium() -> None:
     if SYNCHRONIZE in sys.modules:
         return
     module = ModuleType(SYNCHRONIZE)
-    vars(module)["Semaphore"] = Semaphore
+    vars(module)["Semaphore"] = object  # a type that a signature names; none is made
     sys.modules[SYNCHRONIZE] = module
     try:
         import_module("gymnasium.vector")

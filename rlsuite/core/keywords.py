@@ -8,7 +8,7 @@ from inspect import Parameter
 from types import UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, ParamSpec, Protocol, TypeVar, get_args, get_origin
 
-from rlsuite.errors import CallError
+from rlsuite.errors import CallError, ParameterError
 from rlsuite.synonyms import nearest
 
 Given = ParamSpec("Given")
@@ -56,7 +56,7 @@ def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Ans
     Traceback (most recent call last):
     rlsuite.errors.CallError: learn() takes values by name after env: write learn('Maze', steps=5)
     """
-    names = _names(function)
+    names, takes_any = _names(function)
     needed = _needed(function)
     places = _places(function)
     most = len(_by_place(function))
@@ -68,7 +68,7 @@ def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Ans
         what = f"{function.__name__}()"
         if len(args) > most and not takes_more:
             raise CallError(_with_names(function.__name__, function, args, given))
-        _check(what, given, names)
+        _check(what, {} if takes_any else given, names)
         absent = [name for name in places[len(args) :] if name not in given]
         if absent:
             on_class = f"; on a class, make an object first: Class().{what}" if places[0] == "self" else ""
@@ -83,7 +83,11 @@ def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Ans
             value = args[place] if place < len(args) else given.get(name)
             if not isinstance(value, kinds):
                 raise CallError(_no_model(function, name, kinds, value, args))
-        return function(*args, **given)
+        try:
+            return function(*args, **given)
+        except ParameterError:  # of a keyword of the environment, say, which may be meant for the function
+            _check(what, {name: given[name] for name in given if takes_any and nearest(name, names)}, names)
+            raise
 
     return checked
 
@@ -160,7 +164,8 @@ class SaysWhatToWrite:
             if code is not None and len(args) >= code.co_argcount and not code.co_flags & inspect.CO_VARARGS:
                 raise CallError(_with_names(cls.__name__, cls.__init__, (cls, *args), given) + cls.remark_on(given))
             if given and not given.keys() <= getattr(cls, "__dataclass_fields__", {}).keys():
-                _check(cls.__name__, given, _names(cls.__init__), cls.not_here or cls.remark_on(given))
+                names, takes_any = _names(cls.__init__)
+                _check(cls.__name__, {} if takes_any else given, names, cls.not_here or cls.remark_on(given))
             missing = [name for name in (*_places(cls)[len(args) :], *_needed(cls)) if name not in given]
             if missing:
                 advice = cls.remark_on(given) or f": write {_with_missing(cls, args, missing, given)}"
@@ -177,12 +182,13 @@ class SaysWhatToWrite:
         return f". For arrays, write {known}" if known else ""
 
 
-def _names(function: Callable[..., object]) -> list[str] | None:
-    """Return the keywords that a function takes; None if it takes any."""
-    parameters = [one for one in inspect.signature(function).parameters.values() if one.name not in ("self", "cls")]
-    if any(one.kind is one.VAR_KEYWORD for one in parameters):
-        return None
-    return [one.name for one in parameters if one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)]
+@cache
+def _names(function: Callable[..., object]) -> tuple[list[str], bool]:
+    """Return the keywords that a function takes, and whether it takes others, too."""
+    parameters = inspect.signature(function).parameters
+    kinds = {name: one.kind for name, one in parameters.items() if name not in ("self", "cls")}
+    names = [name for name, kind in kinds.items() if kind in (Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
+    return names, Parameter.VAR_KEYWORD in kinds.values()
 
 
 def _by_place(function: Callable[..., object]) -> list[Parameter]:
@@ -191,6 +197,7 @@ def _by_place(function: Callable[..., object]) -> list[Parameter]:
     return [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
 
 
+@cache
 @cache
 def _places(function: Callable[..., object]) -> list[str]:
     """Return the parameters without a default that may be given by position."""
@@ -220,7 +227,8 @@ def _no_model(
     models: list[type[_Model]] = [kind for kind in kinds if hasattr(kind, "what_to_write")]
     wanted = [with_article(kind.__name__.removesuffix("Parameters")) for kind in models]
     refused = f"neither {' nor '.join(wanted)}" if len(wanted) > 1 else f"not {wanted[0]}"
-    said = f"{function.__name__}(): {name} is {_named(value)}, {refused}"
+    found = _short(value) if isinstance(value, int | float | str | None) else with_article(type(value).__name__)
+    said = f"{function.__name__}(): {name} is {found}, {refused}"
     if hasattr(value, LEARNED):
         return f"{said}; the model that an estimator has learned is its {LEARNED}"
     if any(isinstance(other, kinds) for other in args):
@@ -228,11 +236,6 @@ def _no_model(
     if isinstance(value, str) and hasattr(models[0], "from_env"):
         return f"{said}; write {models[0].__name__}.from_env({value!r}, gamma=0.99)"
     return f"{said}; for arrays, write {models[0].what_to_write}"
-
-
-def _named(value: object) -> str:
-    """A number, a text or None as it is written, of others the class."""
-    return _short(value) if isinstance(value, int | float | str | None) else with_article(type(value).__name__)
 
 
 def with_article(name: str) -> str:
@@ -245,6 +248,7 @@ def with_article(name: str) -> str:
     return f"{'an' if name[0].upper() in ('AEFHILMNORSX' if spelled else 'AEIOU') else 'a'} {name}"
 
 
+@cache
 @cache
 def _needed(function: Callable[..., object]) -> list[str]:
     """Return the keywords without a default."""
@@ -304,10 +308,7 @@ def _takes(parameter: Parameter, value: object) -> bool:
     return bool({*kinds} & {*re.findall(r"\w+", getattr(annotation, "__name__", "") + str(annotation))})
 
 
-def _check(what: str, given: Mapping[str, object], names: Iterable[str] | None, remark: str = "") -> None:
-    if names is None:
-        return
-    known = list(names)
+def _check(what: str, given: Mapping[str, object], known: list[str], remark: str = "") -> None:
     for name, value in given.items():
         if name not in known:
             short = _short(value)

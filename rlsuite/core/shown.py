@@ -1,7 +1,13 @@
-"""What shows itself in a notebook."""
+"""What shows itself in a notebook, in a figure, or as a table of pandas, which is optional and imported here only."""
 
 import sys
-from typing import Any
+from importlib import import_module
+from typing import Annotated, Any, TypeAlias
+
+from rlsuite.errors import MissingPackage
+
+DataFrame: TypeAlias = Annotated[Any, "pandas.DataFrame"]
+"""A table of pandas, which type checkers know only where it is installed."""
 
 
 class ShowsItself:
@@ -51,9 +57,7 @@ def show_through_wrappers() -> None:
     and wrappers of other environments are shown as before. Nothing is imported.
     """
     python: Any = sys.modules.get("IPython")
-    running: Any = getattr(python, "get_ipython", None)
-    shell = running() if callable(running) else None
-    formatter = getattr(shell, "display_formatter", None)
+    formatter: Any = getattr(python and python.get_ipython(), "display_formatter", None)
     if formatter is not None:
         formatter.formatters["text/html"].for_type_by_name("gymnasium.core", "Wrapper", html_within)
 
@@ -74,3 +78,20 @@ def html_within(wrapper: object) -> str | None:
     from rlsuite.plotting.cards import html_of
 
     return html_of(base) if isinstance(base, ShowsItself) else None
+
+
+def frame_of(columns: dict[str, Any]) -> DataFrame:
+    """Make a DataFrame of columns, each a sequence or an array of one dimension.
+
+    Raises
+    ------
+    MissingPackage
+        If pandas is not installed.
+    """
+    try:
+        pandas: Any = import_module("pandas")
+    except ImportError as error:
+        raise MissingPackage(
+            "to_frame needs pandas, which is not installed: pip install 'rlsuite[pandas]', or write a file with to_csv"
+        ) from error
+    return pandas.DataFrame(columns)

@@ -18,8 +18,7 @@ from typing import Final, Literal, NamedTuple, overload
 import numpy as np
 
 from rlsuite.core.checks import one_of
-from rlsuite.core.frames import DataFrame, frame_of
-from rlsuite.core.shown import ShowsItself
+from rlsuite.core.shown import DataFrame, ShowsItself, frame_of
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.experiments.paired import LEVEL, Pair, Verdict, corrected, pair_of, verdict
 from rlsuite.experiments.rows import (

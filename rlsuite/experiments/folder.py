@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from rlsuite.core.checks import seed_list
-from rlsuite.core.frames import DataFrame, frame_of
+from rlsuite.core.shown import DataFrame, frame_of
 from rlsuite.errors import FileError, ParameterError
 from rlsuite.experiments.store import Store
 from rlsuite.training.failures import Failure, failure_table

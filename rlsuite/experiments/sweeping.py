@@ -13,9 +13,9 @@ import numpy as np
 
 from rlsuite.core.aliases import Env
 from rlsuite.core.checks import one_of, whole_amount
-from rlsuite.core.frames import DataFrame, frame_of
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.narrowing import is_list, is_mapping
+from rlsuite.core.shown import DataFrame, frame_of
 from rlsuite.errors import ParameterError, unknown
 from rlsuite.experiments.comparing import label_envs, last_evaluation
 from rlsuite.experiments.rows import PER_EPISODE, PER_STEP, UNDISCOUNTED, VALUE, Row, mean_text, rows_of, sign_of

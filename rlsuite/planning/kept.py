@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from rlsuite.core.checks import is_array, is_tuple
 from rlsuite.core.declared import Array, check_array
 from rlsuite.core.files import replacing
-from rlsuite.core.frames import DataFrame, frame_of
 from rlsuite.core.keywords import says_what_to_write
 from rlsuite.core.npz import Below, Npz, reading_npz
-from rlsuite.core.shown import ShowsItself
+from rlsuite.core.shown import DataFrame, ShowsItself, frame_of
 from rlsuite.errors import FileError, ParameterError
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import FloatArray, IndexArray

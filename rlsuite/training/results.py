@@ -7,8 +7,7 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from rlsuite.core.frames import DataFrame, frame_of
-from rlsuite.core.shown import ShowsItself
+from rlsuite.core.shown import DataFrame, ShowsItself, frame_of
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.training.failures import Failure
 

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rlsuite.core.frames import frame_of
+from rlsuite.core.shown import frame_of
 from rlsuite.errors import MissingPackage
 
 

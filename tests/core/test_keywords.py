@@ -7,7 +7,7 @@ import pytest
 
 import rlsuite as rl
 from rlsuite.core.keywords import _models, says_what_to_write
-from rlsuite.errors import CallError
+from rlsuite.errors import CallError, ParameterError
 
 
 @says_what_to_write
@@ -33,6 +33,15 @@ def test_an_unknown_keyword_is_answered_with_what_is_meant(given, hint):
         plan(3, **given)
     (name,) = given
     assert str(caught.value) == f"plan() has no parameter {name!r}{hint} (parameters: mdp, tol)"
+
+
+def test_keywords_of_environments_are_not_taken_for_ours_unless_they_are_refused():
+    agent = rl.QLearning().learn("FrozenLake-v1", steps=10, seed=1)
+    assert rl.evaluate(agent, "FrozenLake-v1", episodes=2, seed=1, is_slippery=False).returns.size == 2
+    with pytest.raises(CallError, match="no parameter 'n_eval_episodes'; did you mean episodes=3"):
+        rl.evaluate(agent, "FrozenLake-v1", n_eval_episodes=3)
+    with pytest.raises(ParameterError, match="unknown keyword 'slippery'"):
+        rl.evaluate(agent, "FrozenLake-v1", slippery=True)
 
 
 def test_a_value_without_its_name_is_answered_with_the_call_that_works():
