@@ -23,7 +23,7 @@ MOST_COMPILED = 350
 """Functions that plain `pytest` may compile, each set of types counted by itself; one takes one to three seconds."""
 
 CEILINGS = {
-    "agents": (78, 7_628, 79_402),
+    "agents": (78, 7_626, 79_400),
     "approximation": (34, 5_164, 53_757),
     "cli": (18, 4_220, 41_638),
     "core": (28, 2_332, 22_376),
@@ -32,13 +32,13 @@ CEILINGS = {
     "features": (14, 1_551, 15_438),
     "inference": (37, 6_439, 66_642),
     "models": (32, 4_950, 50_669),
-    "planning": (105, 12_580, 134_456),
+    "planning": (104, 12_568, 134_382),
     "plotting": (24, 4_354, 49_542),
     "reference": (14, 622, 7_394),
     "rendering": (14, 1_028, 12_464),
     "rlsuite": (5, 368, 3_084),
     "testing": (5, 656, 6_562),
-    "training": (29, 4_161, 39_929),
+    "training": (29, 4_158, 39_886),
 }
 """Files, code lines and tokens of each package of `rlsuite`: they only go down, in the commit that takes code away."""
 

@@ -43,9 +43,6 @@ FORMAT: Final = "rlsuite planner 1"
 LIMITS: Final = ("max_iterations", "deadline", "progress", "tol", "rtol")
 """Options of methods that are not parameters of a `Planner`: `learn` sets how many iterations it makes."""
 
-UNNAMED: Final = ("auto", "reference")
-"""Names of `rlsuite.solve` that stand for other methods."""
-
 
 @dataclass(eq=False, kw_only=True)
 class Planner(Learner):
@@ -215,8 +212,7 @@ class Planner(Learner):
     def solution_(self) -> Solution:
         """What the method has found."""
         if self._solution is None:
-            name = type(self).__name__
-            raise errors.NotLearned(f"this {name} has not planned yet; call learn(env, steps=...) first")
+            raise errors.NotLearned(f"this {type(self).__name__} has not planned yet; call learn(env, steps=...) first")
         return self._solution
 
     @property
@@ -276,10 +272,10 @@ class Planner(Learner):
         FileError
             If the file cannot be written.
         """
-        solution, arrays = self.solution_.packed()
-        first = [self._first_id, self._first_action]
-        header = {"format": FORMAT, "agent": describe(self), "seed": str(self.seed_), "first": first}
-        header |= {"solution": solution}
+        solution, arrays = dataclasses.replace(self.solution_, seconds=0.0).packed()
+        arrays["trace.seconds"] = 0.0 * arrays["trace.seconds"]  # the same seed gives the same bytes
+        header = {"format": FORMAT, "agent": describe(self), "seed": str(self.seed_), "solution": solution}
+        header["first"] = [self._first_id, self._first_action]
         with replacing(path) as unfinished, unfinished.open("wb") as file:
             np.savez_compressed(file, header=np.array(json.dumps(header)), **cast(Any, arrays))
 
@@ -312,7 +308,7 @@ def define_all() -> None:
         needs_more = any(one.default is inspect.Parameter.empty for one in options)
         finds: object = signature.return_annotation
         plans = inspect.isclass(finds) and issubclass(finds, Solution)
-        if spelled not in known and name not in UNNAMED and plans and not needs_more:
+        if spelled not in known and name != "auto" and plans and not needs_more:
             globals()[spelled] = _class_of(spelled, name, method, options)
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from rlsuite.planning.mdp.prioritized_sweeping import prioritized_sweeping as prioritized_sweeping
     from rlsuite.planning.mdp.rational_policy_iteration import ExactSolution as ExactSolution
     from rlsuite.planning.mdp.rational_policy_iteration import rational_policy_iteration as rational_policy_iteration
-    from rlsuite.planning.mdp.reference import reference as reference
     from rlsuite.planning.mdp.relative_value_iteration import relative_value_iteration as relative_value_iteration
     from rlsuite.planning.mdp.stochastic_shortest_path import stochastic_shortest_path as stochastic_shortest_path
     from rlsuite.planning.mdp.topological import topological as topological

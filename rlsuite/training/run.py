@@ -25,7 +25,7 @@ from rlsuite.environments.observation_view import Encoding, ObservationView, Vie
 from rlsuite.models import MDP, POMDP
 from rlsuite.models.aliases import BoolArray, FloatArray, IndexArray
 from rlsuite.models.gymnasium_table import same_table
-from rlsuite.training.acting import Policy
+from rlsuite.training.acting import Policy, legal_in
 from rlsuite.training.budget import LOOPS, PATIENCE, Budget, LoopChoice
 from rlsuite.training.engines import CHUNK, CompiledEngine, Learner
 from rlsuite.training.evaluation import OnModel, evaluator
@@ -50,12 +50,12 @@ LONG = 10.0
 """Seconds of stepping after which it is said that a table might be faster."""
 
 
-def _parts(facts: EnvironmentFacts) -> tuple[list[object], list[object]]:
-    """What the attributes of an environment say; and its wrappers, their replaced methods, and the vectors it shows."""
+def _parts(facts: EnvironmentFacts) -> tuple[EnvironmentFacts, list[object], list[object]]:
+    """An environment, what its attributes say; and its wrappers, their replaced methods, and the vectors it shows."""
     layers: list[object] = [facts.vectors]
     for layer in facts.wrappers:
         layers += [layer, *(vars(layer)[method] for method in replaced_methods(layer))]
-    return list(attribute_record(facts.base).items()), layers
+    return facts, list(attribute_record(facts.base).items()), layers
 
 
 class Watch:
@@ -79,15 +79,14 @@ class Watch:
 
     def record(self, env: Env) -> None:
         """Record the environment at the end of a call of `learn`."""
-        facts = facts_of(env)
-        self.recorded = (facts, *_parts(facts))
+        self.recorded = _parts(facts_of(env))
 
     def unchanged(self, facts: EnvironmentFacts) -> bool:
         """Whether nothing has been changed since the last record; True before the first one."""
         if self.recorded is None:
             return True
         former, attributes, layers = self.recorded
-        now, present = _parts(facts)
+        _, now, present = _parts(facts)
         return (
             facts.model is former.model
             and facts.time_limit == former.time_limit
@@ -186,6 +185,8 @@ class Run:
         elif encode is not None:
             first = _vector(observation, encode, env.observation_space, self.name)
             view = ObservationView(np.stack([first, first]), first, legal)
+        if masked:
+            legal[index] = legal_in(info, n_actions, f"{self.name}, reset:")
         legality = listed_actions if masked or not legal.all() else every_action
         self.optima = optima
         self.optimum = self._optimum()

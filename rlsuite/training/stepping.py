@@ -36,7 +36,7 @@ from rlsuite.training.kernels import (
 )
 from rlsuite.training.learned import Lookout
 from rlsuite.training.legality import listed_actions
-from rlsuite.training.step_buffer import StepBuffer, first_answer, five_of, legal_in, where
+from rlsuite.training.step_buffer import StepBuffer, first_answer, five_of, where
 
 CHECKED_STEPS = 10
 """The first steps, which go through Gymnasium's wrappers, because these check the environment's answers."""
@@ -79,9 +79,6 @@ class EnvironmentEngine:
         self.expected = expected
         self.learner = learner
         self.first_action = int(action_space_of(env).start)
-        if mask_info is not None and not learner.run_state.position[ALL_STEPS]:
-            mask = legal_in(mask_info, learner.legal.shape[1], f"{facts.name}, reset:")
-            learner.legal[int(learner.run_state.position[OBSERVATION])] = mask
         masked = mask_info is not None
         self.buffer = StepBuffer(env, learner.run_state, learner.view, learner.legal, masked, encoding)
         self.finished = np.empty((1, 3))

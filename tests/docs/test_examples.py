@@ -225,9 +225,10 @@ def changes(figure: Figure) -> Iterator[bool]:
     axes = figure.axes[0]
     with matplotlib.rc_context({"text.hinting": "none"}):
         yield False  # letters drawn otherwise
-    axes.get_legend().set_visible(False)
+    names = axes.get_legend() or next(text for text in axes.texts if text.get_gid() != "caption")
+    names.set_visible(False)
     yield True
-    axes.get_legend().set_visible(True)
+    names.set_visible(True)
     for line in axes.get_lines():
         if not line.get_label().startswith("_") and len(line.get_xdata()) > 1:
             colour = line.get_color()

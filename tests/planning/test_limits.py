@@ -41,7 +41,6 @@ MOST_ITERATIONS = {
     "perseus": 10_000,
     "policy_iteration": 1_000,
     "prioritized_sweeping": 1_000_000,
-    "reference": 1_000_000,
     "relative_value_iteration": 1_000_000,
     "sarsop": None,
     "stochastic_shortest_path": 100_000,

@@ -45,7 +45,7 @@ def test_broken_promises_are_found():
     class Forgetful(Planner):
         def save(self, path):
             super().save(path)
-            self._found["value"] = self._found["value"] + 1.0
+            self._solution = dataclasses.replace(self._solution, value=self._solution.value + 1.0)
 
     class Careless(Planner):
         def __post_init__(self):

@@ -137,7 +137,7 @@ def rational_policy_iteration(mdp: MDP, **limits: Unpack[Limits]) -> Solution:
     >>> from rlsuite.models import MDP
     >>> from rlsuite.planning import solve
     >>> mdp = MDP.from_arrays([[[0.5, 0.5]], [[0.0, 1.0]]], [1.0, 0.0], gamma=0.5, terminated=[False, True])
-    >>> solve(mdp, exact=True).fractions
+    >>> solve(mdp, "rational_policy_iteration").fractions
     (Fraction(4, 3), Fraction(0, 1))
     """
     watch = Watch("rational_policy_iteration", **limits)

@@ -295,7 +295,7 @@ def test_data_sets_that_will_not_do(monkeypatch):
     with pytest.raises(UnsuitableEnvironment, match="this data set has the action space Box"):
         Batch.from_minari(dataset(spaces.Box(-1.0, 1.0, (1,))))
     monkeypatch.setitem(sys.modules, "minari", None)
-    with pytest.raises(MissingPackage, match="pip install 'minari"):
+    with pytest.raises(MissingPackage, match=r"pip install 'rlsuite\[minari"):
         Batch.from_minari("D4RL/door/human-v2")
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rlsuite.core.compilation import compiled
 from rlsuite.errors import ModelError
 from rlsuite.models.aliases import FloatArray, IndexArray
 from rlsuite.planning.pomdp.bounds.initial_bounds import Blind
@@ -286,6 +287,24 @@ def random_walk(search: Search, wanted: int, rng: np.random.Generator, watch: Wa
     return np.array(list(found), dtype=np.int64)
 
 
+@compiled(in_place=True)
+def largest_values(vectors: FloatArray, columns: FloatArray, products: FloatArray, most: FloatArray) -> None:
+    """Raise `most` (n,) to max_i alpha_i . b of each belief, for vectors (k, S) and beliefs as `columns` (S, n).
+
+    Whether a belief has become better decides what is done next, so the sums are formed state by state, in the same
+    order on every processor; `products` (n,) is memory. Entries of vectors may be minus infinity.
+    """
+    for i in range(vectors.shape[0]):
+        for k in range(most.size):
+            products[k] = 0.0
+        for s in range(columns.shape[0]):
+            here = vectors[i, s]
+            for k in range(most.size):
+                products[k] += here * columns[s, k] if columns[s, k] > 0.0 else 0.0
+        for k in range(most.size):
+            most[k] = max(most[k], products[k])
+
+
 class BeliefSet:
     """A fixed set of beliefs, as one table per region.
 
@@ -303,7 +322,7 @@ class BeliefSet:
         self._parts: list[tuple[int, IndexArray, FloatArray]] = []
         for k in np.unique(region).tolist():
             inside = np.flatnonzero(region == k)
-            self._parts.append((k, inside, dense(search, nodes[inside])))
+            self._parts.append((k, inside, np.ascontiguousarray(dense(search, nodes[inside]).T)))
 
     def values(self, since: IndexArray) -> FloatArray:
         """Return max_i alpha_i . b of each belief (n,), over the vectors from number ``since[k]`` on of region k.
@@ -313,10 +332,12 @@ class BeliefSet:
         v = self.search.pools.vectors
         value: FloatArray = np.full(self.nodes.size, -np.inf)
         for k, inside, table in self._parts:
-            size, begin = table.shape[1], int(v.begin[k])
+            size, begin = table.shape[0], int(v.begin[k])
             new = v.exact[begin + since[k] * size : begin + v.used[k] * size].reshape(-1, size)
             if new.size:
-                value[inside] = values_at(new, table).max(axis=1)
+                most = np.full_like(table[0], -np.inf)
+                largest_values(new, table, np.empty_like(most), most)
+                value[inside] = most
         return value
 
 
