@@ -328,13 +328,13 @@ def test_bytes_that_are_no_text(tmp_path):
 
 def test_relative_files_begin_at_the_file(tmp_path, monkeypatch):
     (tmp_path / "sub").mkdir()
-    (tmp_path / "sub" / "agents.py").write_text("import rlsuite as rl\nclass Mine(rl.QLearning):\n    pass\n")
-    (tmp_path / "sub" / "own.toml").write_text(HEAD + LAKE + '[[agents]]\nname = "agents.py:Mine"\n')
+    (tmp_path / "sub" / "agents.py").write_text("import rlsuite as rl\nclass Nearby(rl.QLearning):\n    pass\n")
+    (tmp_path / "sub" / "own.toml").write_text(HEAD + LAKE + '[[agents]]\nname = "agents.py:Nearby"\n')
     monkeypatch.chdir(tmp_path)
     (entry,) = Experiment.read("sub/own.toml").agents
-    assert type(entry.agent).__name__ == "Mine"
-    assert entry.source == "agents.py:Mine"
-    assert Experiment.read("sub/own.toml").plain()["agents"][0]["name"] == "agents.py:Mine"
+    assert type(entry.agent).__name__ == "Nearby"
+    assert entry.source == "agents.py:Nearby"
+    assert Experiment.read("sub/own.toml").plain()["agents"][0]["name"] == "agents.py:Nearby"
 
 
 def test_estimators_are_named_and_their_files_begin_at_the_file(tmp_path, toml):
