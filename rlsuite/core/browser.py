@@ -6,7 +6,6 @@ take counts of 64 bits.
 """
 
 import sys
-from functools import wraps
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
@@ -18,7 +17,7 @@ def prepare() -> None:
     """Do what is needed, before rlsuite is used."""
     _import_gymnasium()
     _take_counts_of_64_bits()
-    _watch_no_progress()
+    import_module("tqdm").tqdm.monitor_interval = 0  # it begins no thread that looks after its bars
 
 
 def _import_gymnasium() -> None:
@@ -39,14 +38,8 @@ def _take_counts_of_64_bits() -> None:
     np = import_module("numpy")
     repeat = np.repeat
 
-    @wraps(repeat)
     def repeat_counts(a: Any, repeats: Any, axis: Any = None) -> Any:
         counts = np.asarray(repeats)
         return repeat(a, counts.astype(np.intp) if counts.dtype == np.int64 else repeats, axis)
 
     vars(np)["repeat"] = repeat_counts
-
-
-def _watch_no_progress() -> None:
-    """Let tqdm begin no thread that looks after its bars."""
-    import_module("tqdm").tqdm.monitor_interval = 0

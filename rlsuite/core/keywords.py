@@ -85,8 +85,10 @@ def says_what_to_write(function: Callable[Given, Answer]) -> Callable[Given, Ans
                 raise CallError(_no_model(function, name, kinds, value, args))
         try:
             return function(*args, **given)
-        except ParameterError:  # of a keyword of the environment, say, which may be meant for the function
-            _check(what, {name: given[name] for name in given if takes_any and nearest(name, names)}, names)
+        except ParameterError as error:  # a keyword that the environment does not know may be meant for the function
+            for name, value in given.items():
+                if f"unknown keyword {name!r}" in str(error) and nearest(name, names):
+                    _check(what, {name: value}, names)
             raise
 
     return checked

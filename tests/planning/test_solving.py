@@ -86,7 +86,7 @@ def test_gamma_given_wins_over_the_model(grid_goal, tiger):
             {"method": "reachable_beliefs"},
             "'reachable_beliefs' solves a model of type POMDP, and this one is of type MDP",
         ),
-        ({"max_iteration": 5}, "no parameter 'max_iteration'; did you mean max_iterations="),
+        ({"max_iteration": 5}, "unknown option of auto 'max_iteration'; did you mean 'max_iterations'"),
         ({"method": "backward_induction"}, "backward_induction needs horizon="),
         ({"max_iterations": 0}, "max_iterations=0"),
         ({"max_iterations": 2.5}, "max_iterations=2.5"),
