@@ -148,11 +148,6 @@ BAD = {
         "agents[0].exploration.epsilom: unknown key of EpsilonGreedy 'epsilom'; did you mean 'epsilon'? "
         "(choices: epsilon)",
     ),
-    "unknown exploration": (
-        HEAD + LAKE + LEARNER + 'exploration = { name = "Epsilongreed" }\n',
-        "agents[0].exploration.name: unknown exploration 'Epsilongreed'; did you mean 'EpsilonGreedy'? "
-        "(choices: CountBonus, EpsilonGreedy, MaxBoltzmann, RandomActions, Softmax, UpperConfidence)",
-    ),
     "unknown schedule": (
         HEAD + LAKE + LEARNER + 'learning_rate = { name = "Linaer" }\n',
         "agents[0].learning_rate.name: unknown schedule 'Linaer'; did you mean 'Linear'? "
@@ -259,6 +254,11 @@ BAD = {
 
 
 IMPOSSIBLE = {
+    "unknown exploration": (
+        HEAD + LAKE + LEARNER + 'exploration = { name = "Epsilongreed" }\n',
+        "agents[0].exploration.name: unknown exploration 'Epsilongreed'; did you mean 'EpsilonGreedy'? "
+        "(choices: CountBonus, EpsilonGreedy, MaxBoltzmann, RandomActions, ",
+    ),
     "unknown agent": (
         HEAD + LAKE + '[[agents]]\nname = "QLerning"\n',
         "agents[0].name: unknown agent 'QLerning'; did you mean 'QLearning' or 'RLearning' or '",
