@@ -144,7 +144,7 @@ def _without_limit(facts: EnvironmentFacts) -> str:
 def _what_was_verified(facts: EnvironmentFacts, table: Tabulation) -> str:
     """Say how the model was made."""
     probe = table.probe
-    counters = f"; {', '.join(sorted(probe.dropped))} decide nothing" if probe.dropped else ""
+    counters = f"; nothing depends on {', '.join(sorted(probe.dropped))}" if probe.dropped else ""
     state = ", ".join(sorted(probe.in_state)) or "nothing"
     answers = (answer for row in table.rows for tree in row or () if tree is not None for answer in leaves_of(tree))
     cut = any(answer.truncated and not answer.terminated for answer in answers)
