@@ -44,6 +44,31 @@ from rlsuite.cli.options import in_flags
 from rlsuite.cli.output import print_error, print_note, print_warning
 from rlsuite.synonyms import nearest
 
+
+def completion(shell: str) -> int:
+    """Print the script that completes commands in bash, zsh or fish.
+
+    Print a script. With it the tab key completes commands, flags, the names of agents, environments, methods and
+    figures, and files. It holds the names that there are now: write it again after an update.
+
+    Without the package bash-completion, write eval "$(rlsuite completion bash)" into ~/.bashrc. The folder of zsh has
+    to be in fpath.
+
+    Parameters
+    ----------
+    shell : SHELL
+        one of bash, zsh, fish
+
+    Examples
+    --------
+    rlsuite completion bash > ~/.local/share/bash-completion/completions/rlsuite
+    rlsuite completion zsh > ~/.zfunc/_rlsuite
+    rlsuite completion fish > ~/.config/fish/completions/rlsuite.fish
+    """
+    print(completing.script(shell, *parsers()))
+    return 0
+
+
 COMMANDS: dict[str, Callable[..., int]] = {
     "demo": experiments.demo,
     "envs": listing.envs,
@@ -63,7 +88,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "verify": solving.verify,
     "choose": comparing.choose,
     "doctor": listing.doctor,
-    "completion": completing.completion,
+    "completion": completion,
     "schema": toml_schema.schema,
 }
 """The function of each command, in the order in which help lists them."""

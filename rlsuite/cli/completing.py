@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 
 from rlsuite.cli.flags import add_parameters, takes_agents
 from rlsuite.cli.options import import_packages
-from rlsuite.errors import ParameterError, unknown
 from rlsuite.synonyms import in_dashes
 
 SHELLS = ("bash", "zsh", "fish")
@@ -24,45 +23,22 @@ SUFFIX = re.compile(r"(?:(?<!\S)\(?|\bFILE|\bfile)(\.[a-z]+)\b")
 """A suffix in a help text: FILE.npz, file.py:Class, or alone, as in (.png, .svg)."""
 
 
-def completion(shell: str) -> int:
-    """Print the script that completes commands in bash, zsh or fish.
-
-    Print a script. With it the tab key completes commands, flags, the names of agents, environments, methods and
-    figures, and files. It holds the names that there are now: write it again after an update.
-
-    Without the package bash-completion, write eval "$(rlsuite completion bash)" into ~/.bashrc. The folder of zsh has
-    to be in fpath.
-
-    Parameters
-    ----------
-    shell : SHELL
-        one of bash, zsh, fish
-
-    Examples
-    --------
-    rlsuite completion bash > ~/.local/share/bash-completion/completions/rlsuite
-    rlsuite completion zsh > ~/.zfunc/_rlsuite
-    rlsuite completion fish > ~/.config/fish/completions/rlsuite.fish
-    """
-    if shell not in SHELLS:
-        raise ParameterError(unknown("shell", shell, SHELLS))
+def script(shell: str, program: Any, commands: dict[str, Any]) -> str:
+    """Return the script of a shell for a parser and those of its commands."""
     import shtab
 
-    from rlsuite.cli import parsers
+    from rlsuite.core.checks import one_of
     from rlsuite.registry import learner_classes
 
-    program, commands = parsers()
+    one_of("shell", shell, SHELLS)
     names = _names()
-    agents = [*learner_classes().values()]
     for command, parser in commands.items():
         if takes_agents(parser):
-            add_parameters(parser, agents)
-        actions: list[Any] = parser._actions
-        for action in actions:
+            add_parameters(parser, [*learner_classes().values()])
+        for action in parser._actions:
             if found := _completion(command, action, names):
                 action.complete = found
-    print(shtab.complete(program, shell))
-    return 0
+    return shtab.complete(program, shell)
 
 
 def _names() -> dict[str, list[str]]:
