@@ -17,7 +17,6 @@ from rlsuite.core.keywords import says_what_to_write
 from rlsuite.errors import ParameterError
 from rlsuite.models import POMDP
 from rlsuite.models.aliases import AnyArray, FloatArray, IndexArray
-from rlsuite.planning.pomdp.solution import AlphaVectorSolution, best_at, values_at
 from rlsuite.planning.reachability import reachable
 
 
@@ -242,20 +241,11 @@ def _pick(cumulative: FloatArray, begin: IndexArray, end: IndexArray, u: FloatAr
 
 def _actions(policy: BeliefPolicy, beliefs: FloatArray, steps_left: int | None) -> IndexArray:
     """Return the actions of a policy in some beliefs (n, S): (n,) int64."""
-    if isinstance(policy, AlphaVectorSolution):
-        plan = policy.stages[steps_left] if policy.stages and steps_left is not None else policy
-        possible = np.flatnonzero(beliefs.any(axis=0))  # few states of a large model at a time
-        vectors, inside = plan.alpha_vectors[:, possible], beliefs[:, possible]
-        values = values_at(vectors, inside)
-        lost = values.max(axis=1) == -np.inf
-        if lost.any():
-            policy.act(beliefs[int(np.argmax(lost))], steps_left)  # raises the error
-        return plan.actions[best_at(values, vectors, inside)]
-    if not hasattr(policy, "act"):
-        chosen = [cast("Callable[[FloatArray], int]", policy)(b) for b in beliefs]
-    else:
-        acting = cast("Acting", policy)
-        chosen = [acting.act(b) if steps_left is None else acting.act(b, steps_left) for b in beliefs]
+    if (at_once := getattr(policy, "_actions_at", None)) is not None:
+        return at_once(beliefs, steps_left)
+    act: Any = getattr(policy, "act", policy)
+    more = () if steps_left is None or act is policy else (steps_left,)
+    chosen = [act(b, *more) for b in beliefs]
     return np.array([whole_number("an action of the policy", a, at_least=0) for a in chosen], dtype=np.int64)
 
 

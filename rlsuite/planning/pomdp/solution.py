@@ -454,6 +454,17 @@ class AlphaVectorSolution(BeliefPlan):
             stages=tuple(stages),
         )
 
+    def _actions_at(self, beliefs: FloatArray, steps_left: int | None) -> IndexArray:
+        """Return the actions in some beliefs (k, S): (k,) int64."""
+        plan = self.stages[steps_left] if self.stages and steps_left is not None else self
+        possible = np.flatnonzero(beliefs.any(axis=0))  # few states of a large model at a time
+        vectors, inside = plan.alpha_vectors[:, possible], beliefs[:, possible]
+        values = values_at(vectors, inside)
+        lost = values.max(axis=1) == -np.inf
+        if lost.any():
+            self.act(beliefs[np.argmax(lost)], steps_left)  # raises the error
+        return plan.actions[best_at(values, vectors, inside)]
+
     def _proof(self, model: str | PathLike[str] | None) -> str:
         """Return the content of a .cert file; see `write`."""
         from rlsuite.planning.pomdp.proof import proof_of_plan
