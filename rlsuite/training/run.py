@@ -185,8 +185,6 @@ class Run:
         elif encode is not None:
             first = _vector(observation, encode, env.observation_space, self.name)
             view = ObservationView(np.stack([first, first]), first, legal)
-        if masked:
-            legal[index] = legal_in(info, n_actions, f"{self.name}, reset:")
         legality = listed_actions if masked or not legal.all() else every_action
         self.optima = optima
         self.optimum = self._optimum()
@@ -196,6 +194,8 @@ class Run:
         memory = init_memory(legal, legality)
         self.learner = Learner(rule, memory, view, legal, legality, gap, agent_rng, new_run_state())
         self.learner.run_state.position[OBSERVATION] = index
+        if masked:
+            legal[index] = legal_in(info, n_actions, f"{self.name}, reset:")
         self.log = RunLog("steps")
         self.watch = Watch(self.form.model)
         self.use(loop)
