@@ -102,7 +102,7 @@ def rows_from_arrays(
         entries = _entries_of_dense(dense, layout)
         rows_name = ROWS_OF[layout]
     states, actions = entries.shape
-    rewards, by_action = listed_by_action("R", _dense_or_listed(R))
+    rewards, by_action = listed_by_action("R", R.tocsr().toarray() if validation.is_matrix(R) else R)
     rewards_order = "ass" if by_action else order_of("R", rewards, states, actions, layout, order)
     if terminated is not None:
         terminated, by_action = listed_by_action("terminated", terminated)
@@ -245,11 +245,6 @@ def order_of(
 def _shown(shape: tuple[int, ...]) -> Order:
     """Return the layout of P that its shape implies: (A, S, S) if it cannot be (S, A, S)."""
     return "ass" if len(shape) == 3 and shape[1] == shape[2] != shape[0] else "sas"
-
-
-def _dense_or_listed(R: Tables | SparseLike) -> Tables:
-    """Return rewards unchanged, except that a single sparse table of pairs becomes dense."""
-    return R.tocsr().toarray() if validation.is_matrix(R) else R
 
 
 class _Entries(NamedTuple):

@@ -295,7 +295,8 @@ class MarkovChain(ShowsItself, SaysWhatToWrite):
         """
         from scipy.sparse.csgraph import shortest_path
 
-        self._check_state(state)
+        if not 0 <= state < self.n_states:
+            raise ParameterError(f"state={state} is not a state; the states are 0..{self.n_states - 1}")
         members = np.flatnonzero(self._class_of == self._class_of[state])
         inside = self._matrix[members][:, members].tocsr()
         first = int(np.searchsorted(members, state))
@@ -384,10 +385,6 @@ class MarkovChain(ShowsItself, SaysWhatToWrite):
         rank = np.empty(first.size, dtype=np.int64)
         rank[np.argsort(first)] = np.arange(first.size)
         return rank[number.reshape(-1)]
-
-    def _check_state(self, state: int) -> None:
-        if not 0 <= state < self.n_states:
-            raise ParameterError(f"state={state} is not a state; the states are 0..{self.n_states - 1}")
 
     # The view of the labels is read-only, and cannot be pickled.
     def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:

@@ -384,6 +384,7 @@ def windowed(pomdp: P, k: int) -> P:
     of_hidden = np.array([one.hidden for one in states])
     start = np.zeros(len(states))
     start[:starts] = hidden.start[of_hidden[:starts]]
+    names = pomdp.state_labels or [f"s{s}" for s in range(pomdp.n_states)]
     mdp = MDP.from_rows(
         indptr,
         np.array([entry[0] for entry in flat], dtype=np.int32),
@@ -395,7 +396,7 @@ def windowed(pomdp: P, k: int) -> P:
         start=start,
         reward_std=None if hidden.reward_std is None else hidden.reward_std.reshape(-1, n_actions)[of_hidden],
         bernoulli=None if hidden.bernoulli is None else hidden.bernoulli.reshape(-1, n_actions)[of_hidden],
-        state_labels=_state_labels(pomdp, states),
+        state_labels=labels_of(f"{names[one.hidden]} | {_window_label(pomdp, one.window)}" for one in states),
         action_labels=hidden.action_labels,
         labels={label: mask[of_hidden] for label, mask in hidden.labels.items()},
     )
@@ -408,8 +409,3 @@ def _window_label(pomdp: PomdpFields, window: Window) -> str:
     actions = pomdp.action_labels or [f"a{a}" for a in range(pomdp.n_actions)]
     seen = pomdp.observation_labels or [f"z{z}" for z in range(pomdp.n_observations)]
     return " ".join(f"{actions[a]}:{seen[z]}" for a, z in window) or NOTHING_YET
-
-
-def _state_labels(pomdp: PomdpFields, states: list[_State]) -> list[str]:
-    names = pomdp.state_labels or [f"s{s}" for s in range(pomdp.n_states)]
-    return labels_of(f"{names[one.hidden]} | {_window_label(pomdp, one.window)}" for one in states)

@@ -114,11 +114,13 @@ def build(
         given = [str(path), _text_of(constants), str(limit or 0), str(built), str(said)]
         command = [sys.executable, "-c", _CHILD.format([os.fspath(one) for one in sys.path]), *given]
         done = subprocess.run(command, capture_output=True, check=False)
-        if said.exists():
+        if said.exists() and not built.exists():
             raise FileError(f"{path}{said.read_text(encoding='utf-8')}")
-        if done.returncode or not built.exists():
+        if done.returncode or not said.exists():
             raise FileError(f"{path}: Storm ended while it read the file, with the exit status {done.returncode}")
         found = read_drn(built, kind, reward)._replace(path=Path(path))
+        for label in said.read_text(encoding="utf-8").split():  # a label may hold in no state
+            found.labels.setdefault(label, np.zeros(found.n_states, dtype=np.bool_))
     outside = found.labels.pop(OUT_OF_BOUNDS, np.zeros(found.n_states, dtype=np.bool_))
     if outside.any():
         last = int(found.source[np.argmax(outside[found.next_state])])
@@ -175,6 +177,7 @@ def write_built(path: str, constants: str, limit: str, built: str, said: str) ->
             Path(said).write_text(TOO_LARGE.format(int(limit), 10 * int(limit)), encoding="utf-8")
         else:
             storm.io.export_to_drn(model, built, options=written)
+            Path(said).write_text("\n".join(model.labeling.get_labels() - {"deadlock"}), encoding="utf-8")
     except Exception as cause:  # Storm's are RuntimeError, ValueError, IndexError and classes of its own
         reason = re.sub(r"^[A-Za-z]+Exception: ", "", str(cause).strip()) or type(cause).__name__
         found = re.search(r"[Pp]arsing error at (\d+):(\d+):\s*", reason)

@@ -78,7 +78,7 @@ def rewards(parsed: Parsed, moves: Distributions, seen: Distributions | None) ->
     entries = parsed.entries.get("R")
     if entries is None:
         return np.zeros(moves.column.size)
-    paid = _by_transition(entries, parsed, moves) if seen is None else _folded(entries, parsed, moves, seen)
+    paid = entries.values_at(_cells(parsed, moves)) if seen is None else _folded(entries, parsed, moves, seen)
     return 0.0 - paid if parsed.costs else paid
 
 
@@ -130,11 +130,6 @@ def _distributions(
         number = int(np.argmax(empty))
         raise FileError(f"{text.path}{position(number)}: no probability above 0 is given for {name(number)}")
     return Distributions(indptr, column, rescaled(text.path, values, indptr, name, position=position, worst=rounding))
-
-
-def _by_transition(entries: Entries, parsed: Parsed, moves: Distributions) -> FloatArray:
-    """Return what is paid for each transition, by entries about (action, state, state)."""
-    return entries.values_at(_cells(parsed, moves))
 
 
 def _cells(parsed: Parsed, moves: Distributions) -> IndexArray:
